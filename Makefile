@@ -1,0 +1,45 @@
+# Switchyard's few verbs. Each needs nothing but `python3` (3.11 or newer) to start with; `make setup` brings the rest into .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup counterparts lock lint test demo bench clean
+
+help:                ## list the verbs
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+setup: $(STAMP)      ## install Switchyard and its tools into .venv, pinned and hash-checked
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+counterparts: setup  ## install the real MCP servers and clients that the tests talk to
+	$(BIN)/python scripts/counterparts.py install
+
+demo: setup          ## four real MCP servers of both eras, federated: list, live change, call
+	$(BIN)/python examples/demo/demo.py
+
+test: counterparts   ## every test that needs no cluster
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup          ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup         ## warm tools/list beside nginx with the same bytes
+	$(BIN)/python bench/warm_list.py
+
+lock:                ## refresh requirements/*.txt from pyproject.toml (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header --all-extras --group dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header -c requirements/dev.txt pyproject.toml -o requirements/sidecar.txt
+
+clean:               ## remove what the other verbs made
+	rm -rf $(VENV) .counterparts dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

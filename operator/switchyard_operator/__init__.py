@@ -1,0 +1,1 @@
+"""Switchyard's control side: resources in, config for sidecars out."""

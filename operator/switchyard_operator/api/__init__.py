@@ -1,0 +1,1 @@
+"""The three kinds as typed models."""

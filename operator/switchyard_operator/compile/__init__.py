@@ -1,0 +1,1 @@
+"""From resources to sidecar config, credentials and statuses: pure."""

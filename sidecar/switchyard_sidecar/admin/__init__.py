@@ -1,0 +1,1 @@
+"""Health, metrics and status, on a port of their own."""

@@ -1,0 +1,1 @@
+"""From snapshots to one list: pure, immutable, deterministic."""

@@ -1,0 +1,1 @@
+"""The config directory: its format, how it is read, and how a change is noticed."""

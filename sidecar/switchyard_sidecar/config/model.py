@@ -1,0 +1,217 @@
+"""The format of ``gateway.json``: all that a sidecar is told, apart from secrets.
+
+The operator (or ``switchyard run`` on a laptop) writes this file; the sidecar owns its format. Everything that depends on
+the declared resources alone is already decided here: prefixes, order, which references did not resolve. A secret value
+never stands in this file, only the name of the file beside it that holds it, and a revision.
+
+Within one format number only optional keys are added. A sidecar ignores keys it does not know (and says so), unless the
+file lists them in ``requires``.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+FORMAT = 1
+"""The one format number this sidecar reads."""
+
+CONFIG_FILE = "gateway.json"
+CREDENTIAL_KEY_FILE = "cred_key"
+"""The random key (raw bytes) under which revisions are computed; see :class:`Credential`."""
+
+
+class Model(BaseModel):
+    """Immutable, camelCase on disk. Unknown keys are collected by :mod:`switchyard_sidecar.config.load`, never fatal here."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class Credential(Model):
+    """A secret in a file of its own beside ``gateway.json``."""
+
+    file: Annotated[str, Field(pattern=r"^cred_[a-z0-9-]{1,200}$")]
+    """The file's name: flat, and always beginning with ``cred_``."""
+    revision: str
+    """Hex HMAC-SHA256 of the file's bytes under ``cred_key``. While it differs, the backend keeps its former section."""
+
+
+class Era(StrEnum):
+    """How ``protocol`` of a backend is pinned."""
+
+    AUTO = "Auto"
+    MODERN = "Modern"
+    LEGACY = "Legacy"
+
+
+class Transport(StrEnum):
+    """Which HTTP transport a backend speaks."""
+
+    STREAMABLE_HTTP = "StreamableHTTP"
+    SSE = "SSE"
+    """HTTP+SSE of 2024-11-05."""
+
+
+class AuthType(StrEnum):
+    """How requests to a backend are authorised."""
+
+    NONE = "None"
+    BEARER = "Bearer"
+    FORWARD = "Forward"
+
+
+class Header(Model):
+    """A header sent on every request to one backend. Exactly one of ``value`` and ``credential`` is set."""
+
+    name: str
+    value: str | None = None
+    credential: Credential | None = None
+
+
+class Auth(Model):
+    """Upstream authorisation. ``credential`` is set for ``Bearer`` only, and holds the bare token."""
+
+    type: AuthType = AuthType.NONE
+    credential: Credential | None = None
+
+
+class Tls(Model):
+    """TLS towards one backend. All files are PEM."""
+
+    ca: Credential | None = None
+    """Trust exactly these certificates instead of the system's."""
+    client_certificate: Credential | None = None
+    """Certificate chain and private key in one PEM file."""
+    server_name: str | None = None
+    insecure_skip_verify: bool = False
+
+
+class Timeouts(Model):
+    """Limits on waiting, in milliseconds."""
+
+    connect_ms: int = 2_000
+    list_ms: int = 5_000
+    """The budget a client's ``tools/list`` spends on this backend before the last good answer is served."""
+    call_ms: int = 60_000
+    """Idle time of a call, reset by every message that arrives for it."""
+    call_max_ms: int = 600_000
+    """Absolute limit of a call."""
+
+
+class ToolFilter(Model):
+    """Globs (``fnmatch``, case-sensitive) on the backend's own tool names: included by any, excluded by none."""
+
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+
+
+class Cache(Model):
+    """Bounds on how long a backend's list is believed, in milliseconds."""
+
+    min_ttl_ms: int = 0
+    max_ttl_ms: int = 600_000
+    default_ttl_ms: int = 30_000
+    """For a legacy backend, which gives no ``ttlMs``."""
+
+
+class Limits(Model):
+    """Bounds on what one backend's list may cost."""
+
+    pages: int = 1_000
+    tools: int = 20_000
+    bytes: int = 64 * 1024 * 1024
+    """All pages of one walk together, as received."""
+    tool_bytes: int = 1024 * 1024
+
+
+class Backend(Model):
+    """One backend as this gateway uses it, in the gateway's order."""
+
+    namespace: str
+    name: str
+    url: str = ""
+    """Absolute http or https URL, used verbatim. Empty only when ``unresolved`` is set."""
+    unresolved: str | None = None
+    """Why this backend cannot be asked (a reference that does not resolve). It keeps its place and its name space."""
+    prefix: str | None = None
+    """What stands before the separator in its exposed names; ``""``: no prefix and no separator; ``None``: bare names of a
+    gateway with one named backend, which are never altered, not even when over-long."""
+    host_header: str | None = None
+    protocol: Era = Era.AUTO
+    transport: Transport = Transport.STREAMABLE_HTTP
+    headers: tuple[Header, ...] = ()
+    auth: Auth = Auth()
+    tls: Tls = Tls()
+    timeouts: Timeouts = Timeouts()
+    filters: tuple[ToolFilter, ...] = ()
+    """A tool is listed when every filter lets it pass (the backend's own, then the gateway's)."""
+    cache: Cache = Cache()
+    limits: Limits = Limits()
+
+    @property
+    def id(self) -> str:
+        """``namespace/name``: what this backend is called everywhere in the sidecar."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Alias(Model):
+    """An exposed name chosen in YAML. Already in order of precedence: of two for one name, the first wins."""
+
+    namespace: str
+    name: str
+    """The resource's name, for messages."""
+    backend: str
+    """``namespace/name`` of a backend in ``backends``."""
+    tool: str
+    """The backend's own tool name."""
+    alias: str
+    """The exposed name, exactly."""
+    title: str | None = None
+    description: str | None = None
+    keep_original: bool = False
+
+
+class Naming(Model):
+    """How exposed names are composed. Which backends are prefixed is decided per backend (:attr:`Backend.prefix`)."""
+
+    separator: str = "__"
+    max_length: int = 64
+    charset: Literal["Keep", "Safe"] = "Keep"
+
+
+class Listener(Model):
+    """The downstream endpoint. The command line may override port and path; it wins."""
+
+    port: int = 8811
+    path: str = "/mcp"
+    allowed_origins: tuple[str, ...] = ()
+    """Origins (``https://app.example``; ``*`` for any) that a browser may come from. A request without Origin always may."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names accepted besides loopback names and the listening address; ``*`` for any."""
+    public_url: str | None = None
+
+
+class GatewayConfig(Model):
+    """Everything one sidecar serves."""
+
+    format: Literal[1] = FORMAT
+    requires: tuple[str, ...] = ()
+    """Keys (dotted paths, such as ``backends.pinning``) that a sidecar must know or refuse the whole file."""
+    namespace: str
+    name: str
+    config_hash: str = ""
+    """Hex SHA-256 over the rest of the file; what ``/loaded`` and ``/status`` report."""
+    instructions: str | None = None
+    naming: Naming = Naming()
+    order: Literal["Name", "Backend"] = "Name"
+    page_size: int = 0
+    """Tools a page; 0: everything in one page."""
+    failure_policy: Literal["Partial", "Strict"] = "Partial"
+    protocols: tuple[Literal["Modern", "Legacy"], ...] = ("Modern", "Legacy")
+    listener: Listener = Listener()
+    backends: tuple[Backend, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    session_key: Credential | None = None
+    """Signs legacy session ids, so that every replica knows them. Without one each process has a key of its own."""
+    previous_session_key: Credential | None = None

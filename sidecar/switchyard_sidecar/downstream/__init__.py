@@ -1,0 +1,1 @@
+"""The endpoint clients speak to: validate, dispatch, both eras; subscriptions."""

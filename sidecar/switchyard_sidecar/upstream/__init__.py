@@ -1,0 +1,1 @@
+"""One backend at a time: era, pages, change stream, session, calls. Produces snapshots."""
