@@ -1,0 +1,200 @@
+"""Install the real MCP servers, clients and the conformance suite that Switchyard is tested against.
+
+    counterparts.py install [--only python,node,go]     bring .counterparts/ up to date
+    counterparts.py list                                 print, as JSON, which parts are there and where
+
+Every version is pinned and checked against a hash that is committed: ``tests/counterparts/python/*.txt`` for pip,
+``package-lock.json`` for npm, ``go.sum`` for Go. A part is installed again only when what it is made from has changed: the
+stamp beside it holds the digest of its lock files, so a second run costs no more than reading them.
+
+A toolchain that is not on this machine (node and npm, go) costs its own part alone: it is named and left out, and the tests
+that need it are skipped. With ``CI=true`` in the environment a missing part is an error.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "tests" / "counterparts"
+TARGET = ROOT / ".counterparts"
+
+KINDS = ("python", "node", "go")
+PYTHON_VENVS = ("mcp2", "mcp1", "fastmcp")
+"""One virtual environment for each requirements file: the SDK's generations cannot share one."""
+
+
+class InstallError(Exception):
+    """A part could not be installed; the message says which step failed and what it printed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that is installed as a whole, or not at all."""
+
+    name: str
+    """``kind/what``, such as ``python/mcp2``; also the folder below ``.counterparts``."""
+    tools: tuple[str, ...]
+    """Programs that must be on PATH to install it."""
+    inputs: tuple[Path, ...]
+    """Files that decide what is installed."""
+    install: Callable[[Path], None]
+
+    @property
+    def kind(self) -> str:
+        """``python``, ``node`` or ``go``."""
+        return self.name.partition("/")[0]
+
+    @property
+    def folder(self) -> Path:
+        """Where it is installed."""
+        return TARGET / self.name
+
+    @property
+    def stamp(self) -> Path:
+        """The file that says what the folder was made from."""
+        return self.folder / ".stamp"
+
+    def missing_tools(self) -> list[str]:
+        """Programs that this machine lacks."""
+        return [tool for tool in self.tools if shutil.which(tool) is None]
+
+    def digest(self) -> str:
+        """What an up-to-date stamp holds. The interpreter counts for Python, since a venv points at the one that made it."""
+        digest = hashlib.sha256(sysconfig.get_python_version().encode() if self.kind == "python" else b"")
+        digest.update(sys.base_prefix.encode() if self.kind == "python" else b"")
+        for path in self.inputs:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()
+
+    def is_current(self) -> bool:
+        """Whether the folder holds just what the lock files ask for."""
+        return self.stamp.is_file() and self.stamp.read_text() == self.digest()
+
+
+def run(command: Sequence[str | Path], cwd: Path, **environment: str) -> None:
+    """Run one installation step quietly; its output is shown only when it fails."""
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode:
+        output = (done.stdout + done.stderr).decode(errors="replace").strip()
+        raise InstallError(f"`{' '.join(map(str, command))}` ended with status {done.returncode}:\n{output}")
+
+
+def install_venv(folder: Path) -> None:
+    """Make a virtual environment from the requirements file of the same name."""
+    requirements = SOURCES / "python" / f"{folder.name}.txt"
+    run([sys.executable, "-m", "venv", folder], ROOT)
+    pip: tuple[str | Path, ...] = (folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet")
+    run([*pip, "install", "--require-hashes", "--only-binary", ":all:", "-r", requirements], ROOT)
+
+
+def install_node(folder: Path) -> None:
+    """Install from the lock file, without running any package's own scripts.
+
+    ``tests/counterparts/node/node_modules`` becomes a link to the result, since Node looks for modules beside the program.
+    """
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(SOURCES / "node" / name, folder / name)
+    run(["npm", "ci", "--loglevel=error"], folder)
+    link = SOURCES / "node" / "node_modules"
+    link.unlink(missing_ok=True)
+    link.symlink_to(Path(os.path.relpath(folder / "node_modules", link.parent)))
+
+
+def install_go(folder: Path) -> None:
+    """Build the server and the client with the Go toolchain that is here, never another that it would fetch."""
+    run(
+        ["go", "build", "-trimpath", "-o", f"{folder}/", "./..."],
+        SOURCES / "go",
+        GOFLAGS="-mod=readonly",
+        GOTOOLCHAIN="local",
+    )
+
+
+def parts() -> list[Part]:
+    """Everything there is to install."""
+    python = [Part(f"python/{name}", (), (SOURCES / "python" / f"{name}.txt",), install_venv) for name in PYTHON_VENVS]
+    node = SOURCES / "node"
+    go = SOURCES / "go"
+    return [
+        *python,
+        Part(
+            "node", ("node", "npm"), (node / "package.json", node / "package-lock.json", node / ".npmrc"), install_node
+        ),
+        Part("go", ("go",), (go / "go.mod", go / "go.sum", *sorted(go.rglob("*.go"))), install_go),
+    ]
+
+
+def install(part: Part) -> str | None:
+    """Bring one part up to date. Return what there is to say about it, None when nothing had to be done."""
+    if part.is_current():
+        return None
+    shutil.rmtree(part.folder, ignore_errors=True)
+    part.folder.mkdir(parents=True)
+    part.install(part.folder)
+    part.stamp.write_text(part.digest())
+    return f"installed {part.name}"
+
+
+def install_all(wanted: Iterable[Part]) -> int:
+    """Install what is out of date, side by side (most of it is waiting for the network). Return the exit status."""
+    required = os.environ.get("CI") == "true"
+    status = 0
+    ready = []
+    for part in wanted:
+        missing = part.missing_tools()
+        if missing and not part.is_current():
+            print(f"{'error' if required else 'skipped'}: {part.name}: {' and '.join(missing)} not found on PATH")
+            status = status or int(required)
+        else:
+            ready.append(part)
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        for part, future in [(part, pool.submit(install, part)) for part in ready]:
+            try:
+                message = future.result()
+            except (InstallError, OSError) as error:
+                print(f"error: {part.name}: {error}", file=sys.stderr)
+                status = 1
+            else:
+                if message:
+                    print(message, flush=True)
+    return status
+
+
+def describe() -> dict[str, str | None]:
+    """Each part's name with its folder, or None where it is not installed or out of date."""
+    return {part.name: str(part.folder) if part.is_current() else None for part in parts()}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    installing = commands.add_parser("install", help="install what is missing or out of date")
+    installing.add_argument(
+        "--only", default=",".join(KINDS), help="kinds to install, separated by commas: %(default)s"
+    )
+    commands.add_parser("list", help="print as JSON where each part is")
+    options = parser.parse_args(arguments)
+    if options.command == "list":
+        print(json.dumps(describe()))
+        return 0
+    kinds = options.only.split(",")
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        parser.error(f"--only: unknown kind {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    return install_all(part for part in parts() if part.kind in kinds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
