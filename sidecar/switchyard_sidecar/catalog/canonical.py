@@ -1,0 +1,90 @@
+"""When two definitions are the same: a strict reading of JSON that keeps every digit, and a digest of what was read.
+
+The canonical form sorts keys by code point, writes strings without needless escapes and numbers exactly as they were
+written: ``1``, ``1.0`` and ``1e400`` are three different things here, and no parser's idea of a number can change one into
+another. It is only ever hashed, never sent.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+_NAN: Final = float("nan")
+
+
+class NotJsonError(ValueError):
+    """The text is not JSON as RFC 8259 has it, in UTF-8; the message says why."""
+
+
+class Number:
+    """A number, as it was written."""
+
+    __slots__ = ("lexeme",)
+
+    def __init__(self, lexeme: str) -> None:
+        self.lexeme = lexeme
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one text says."""
+
+    value: Any
+    """JSON as Python values, but every number is a :class:`Number`. Where an object names a member twice, the last counts."""
+    repeated: list[list[tuple[str, Any]]]
+    """The members of the objects that name one twice: all that ``value`` does not show."""
+
+
+def read(text: bytes) -> Reading:
+    """Read one JSON text whose nesting is known to be moderate.
+
+    Raises:
+        NotJsonError: it is no JSON; NaN and infinities are none, nor are bytes that are no UTF-8.
+    """
+    repeated: list[list[tuple[str, Any]]] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            repeated.append(pairs)
+        return value
+
+    reader = json.JSONDecoder(
+        object_pairs_hook=members, parse_int=Number, parse_float=Number, parse_constant=_refuse_constant
+    )
+    try:
+        return Reading(reader.decode(text.decode()), repeated)
+    except UnicodeDecodeError:
+        raise NotJsonError("it is not valid UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError(f"it is not valid JSON: {error.msg} at character {error.pos}") from None
+
+
+def digest(reading: Reading, *, without: str | None = None) -> bytes:
+    """SHA-256 of the canonical form, of an object without its member ``without`` if that is given.
+
+    Raises:
+        NotJsonError: a string holds half of a surrogate pair, which no UTF-8 can carry.
+    """
+    value = reading.value
+    if without is not None and isinstance(value, Mapping):
+        value = {key: member for key, member in value.items() if key != without}
+    try:
+        form = _form.encode([value, reading.repeated] if reading.repeated else value).encode()
+    except UnicodeEncodeError:
+        raise NotJsonError("it holds a lone surrogate") from None
+    return hashlib.sha256(form).digest()
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise NotJsonError(f"{constant} is not valid JSON")
+
+
+def _unmistakable(number: Number) -> list[float | str]:
+    # A text that holds NaN is refused above, so an array that begins with it can only stand for a number.
+    return [_NAN, number.lexeme]
+
+
+_form: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_unmistakable)
