@@ -1,0 +1,136 @@
+"""What a newly read config changes: which backends go on, which start again, and what becomes of their last list.
+
+Pure. The whole of a config is applied as one change, but for one thing: a backend whose credential files have not arrived
+yet (config and credentials come from two objects, which the kubelet may project at two moments) keeps its former section
+and its former credentials until they do, and a new one waits, unresolved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from switchyard_sidecar.config.load import Loaded, credentials_of, session_keys_of
+from switchyard_sidecar.config.model import Backend, Credential, GatewayConfig
+
+CREDENTIAL_PENDING: Final = "CredentialPending"
+"""``unresolved`` of a backend that has never had the credentials its section names."""
+
+
+class Fate(StrEnum):
+    """What applying a config does to one backend."""
+
+    UNCHANGED = "unchanged"
+    """Its session goes on as if nothing had happened."""
+    KEEP = "keep"
+    """Its session starts again and keeps the last snapshot: only how it is asked or shown has changed."""
+    REPLACE = "replace"
+    """Its session starts again as another one (url, transport or what it presents changed). The last snapshot is served
+    until the first answer or the list timeout, whichever comes first."""
+    EMPTY = "empty"
+    """It starts, or starts again, without a snapshot: it is new, or may no longer be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedBackend:
+    """One backend as it is run."""
+
+    config: Backend
+    credentials: Mapping[str, bytes] = field(repr=False)
+    """File name to bytes: exactly what ``config`` refers to. Two backends may hold different bytes of one file, while
+    one of them waits for another file."""
+    fate: Fate
+    waiting: bool = False
+    """Whether its credentials have not arrived, so that ``config`` is its former section or unresolved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A config as it is run."""
+
+    config: GatewayConfig
+    """As read, with the sections in ``backends`` that are really in force."""
+    backends: Mapping[str, AppliedBackend]
+    """By id, in the gateway's order."""
+    removed: tuple[str, ...]
+    """Ids of backends that were there before and are no more: they end, and their snapshots with them."""
+    session_keys: tuple[bytes, ...] = field(repr=False)
+    """Keys of session ids; the first signs. None: this process makes one of its own."""
+
+
+def plan(old: Applied | None, new: Loaded) -> Applied:
+    """What is to run when ``new`` has been read while ``old`` runs."""
+    running = old.backends if old else {}
+    backends = {section.id: _backend(running.get(section.id), section, new) for section in new.config.backends}
+    return Applied(
+        config=new.config.model_copy(update={"backends": tuple(each.config for each in backends.values())}),
+        backends=backends,
+        removed=tuple(id_ for id_ in running if id_ not in backends),
+        session_keys=_session_keys(old, new),
+    )
+
+
+def _backend(old: AppliedBackend | None, section: Backend, new: Loaded) -> AppliedBackend:
+    if section.id not in new.pending:
+        credentials = {each.file: new.credentials[each.file] for each in credentials_of(section)}
+        return AppliedBackend(section, credentials, _fate(old, section, credentials))
+    if old is None or old.config.unresolved is not None:
+        waiting = section.model_copy(update={"unresolved": CREDENTIAL_PENDING})
+        return AppliedBackend(waiting, {}, _fate(old, waiting, {}), waiting=True)
+    return AppliedBackend(old.config, old.credentials, Fate.UNCHANGED, waiting=True)
+
+
+def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:
+    if new.session_keys_pending:
+        return old.session_keys if old else ()
+    return tuple(new.credentials[each.file] for each in session_keys_of(new.config))
+
+
+def _fate(old: AppliedBackend | None, section: Backend, credentials: Mapping[str, bytes]) -> Fate:
+    if old is None:
+        return Fate.EMPTY
+    if _content(old.config) == _content(section) and old.credentials == credentials:
+        return Fate.UNCHANGED
+    if old.config.unresolved is not None or section.unresolved is not None:
+        return Fate.EMPTY
+    if _identity(old.config, old.credentials) == _identity(section, credentials):
+        return Fate.KEEP
+    return Fate.REPLACE
+
+
+_REVISION: Final[Mapping[str, Any]] = {"credential": {"revision"}}
+
+
+def _content(section: Backend) -> dict[str, Any]:
+    """The section without revisions: what they stand for is compared itself, so that a new HMAC key restarts nobody."""
+    return section.model_dump(
+        exclude={
+            "headers": {"__all__": _REVISION},
+            "auth": _REVISION,
+            "tls": {"ca": {"revision"}, "client_certificate": {"revision"}},
+        }
+    )
+
+
+def _identity(section: Backend, credentials: Mapping[str, bytes]) -> tuple[object, ...]:
+    """Whom we ask, and as whom. Equal identities may share a snapshot.
+
+    Every header counts, also those without a credential: a backend may well show by them what it shows. A rotated secret
+    counts as another one, since nothing tells whether it still belongs to the same account.
+    """
+    presented = [
+        (header.name.lower(), header.value, _bytes(header.credential, credentials)) for header in section.headers
+    ]
+    return (
+        section.url,
+        section.host_header,
+        section.transport,
+        section.auth.type,
+        _bytes(section.auth.credential, credentials),
+        _bytes(section.tls.client_certificate, credentials),
+        presented,
+    )
+
+
+def _bytes(credential: Credential | None, credentials: Mapping[str, bytes]) -> bytes | None:
+    return None if credential is None else credentials.get(credential.file)
