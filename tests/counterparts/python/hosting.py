@@ -1,0 +1,54 @@
+"""What the Python counterpart servers share: the catalogue, pages, and a server on a free port of the loopback address."""
+
+import argparse
+import asyncio
+import json
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+PAGE_SIZE = 5
+"""Small, so that the catalogue takes several pages."""
+
+
+def catalogue(*, without: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+    """The tool definitions of ``tools.json`` by name, in the file's order."""
+    path = Path(__file__).resolve().parent.parent / "tools.json"
+    return {tool["name"]: tool for tool in json.loads(path.read_text()) if tool["name"] not in without}
+
+
+def grown(name: str) -> dict[str, Any]:
+    """The definition of a tool that ``grow`` adds."""
+    return {"name": name, "description": "Added at run time.", "inputSchema": {"type": "object"}}
+
+
+def page_of(items: list[Any], cursor: str | None) -> tuple[list[Any], str | None]:
+    """One page and the cursor of the next. A cursor is an offset, in words so that nobody mistakes it for a number."""
+    start = int(cursor.removeprefix("from-")) if cursor else 0
+    end = start + PAGE_SIZE
+    return items[start:end], f"from-{end}" if end < len(items) else None
+
+
+def exit_with_stdin(server: uvicorn.Server) -> None:
+    """Stop the server when whoever started it closes the pipe or dies: no counterpart outlives its test run."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        server.should_exit = True
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def serve(app: Any) -> None:
+    """Serve an ASGI application under ``/mcp`` and print one JSON line with its URL when it accepts connections."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    listener = socket.create_server(("127.0.0.1", parser.parse_args().port), backlog=128)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    exit_with_stdin(server)
+    print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"}), flush=True)
+    asyncio.run(server.serve(sockets=[listener]))
