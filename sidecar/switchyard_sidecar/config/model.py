@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 """The one format number this sidecar reads."""
 
 CONFIG_FILE = "gateway.json"

@@ -1,0 +1,58 @@
+"""Gauges of the present state, read when Prometheus asks. Counters of requests and calls are the endpoint's own."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from switchyard_sidecar import __version__
+from switchyard_sidecar.admin.state import State
+
+
+class StateCollector(Collector):
+    """Turns :class:`State` into metrics. Labels are names of declared resources and fixed words only."""
+
+    def __init__(self, state: State, registry: CollectorRegistry) -> None:
+        self._state = state
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric family."""
+        state = self._state
+        yield InfoMetricFamily("switchyard_build", "Version of the sidecar.", {"version": __version__})
+        yield GaugeMetricFamily("switchyard_config_generation", "Configs applied since the start.", state.generation)
+        yield GaugeMetricFamily(
+            "switchyard_config_refused",
+            "1 while the directory's content is invalid and not served.",
+            state.refusal is not None,
+        )
+        tools = GaugeMetricFamily(
+            "switchyard_tools", "Tools in the federated list, by the reader's era.", labels=["era"]
+        )
+        tools.add_metric(["modern"], len(state.gateway.catalog.modern.names))
+        tools.add_metric(["legacy"], len(state.gateway.catalog.legacy.names))
+        yield tools
+        yield GaugeMetricFamily(
+            "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.catalog.left_out)
+        )
+        yield GaugeMetricFamily("switchyard_subscribers", "Open change streams.", len(state.service.hub))
+        yield CounterMetricFamily("switchyard_list_changed", "Change notifications sent.", state.service.hub.told_total)
+        yield GaugeMetricFamily("switchyard_calls_running", "Calls under way.", state.service.calls_running)
+        yield from self._backends()
+
+    def _backends(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "switchyard_backend_up", "1 while the last fetch of the list succeeded.", labels=["backend", "era"]
+        )
+        tools = GaugeMetricFamily(
+            "switchyard_backend_tools", "Tools of the backend's last good list.", labels=["backend"]
+        )
+        for name, session in self._state.gateway.sessions.items():
+            status = session.status
+            up.add_metric([name, status.era or "unknown"], status.last_error is None and status.tools is not None)
+            tools.add_metric([name], status.tools or 0)
+        for name in self._state.gateway.unresolved:
+            up.add_metric([name, "unknown"], 0)
+        yield up
+        yield tools

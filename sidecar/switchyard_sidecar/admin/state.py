@@ -1,0 +1,77 @@
+"""What the sidecar knows of itself, as data: the source of ``/status``, ``/loaded``, ``/readyz`` and the gauges."""
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from switchyard_sidecar import __version__
+from switchyard_sidecar.config.model import FORMAT
+from switchyard_sidecar.downstream.service import Service
+from switchyard_sidecar.gateway import Gateway
+
+
+@dataclass(slots=True)
+class State:
+    """State of one sidecar. Reading it has no effect on what is served."""
+
+    gateway: Gateway
+    service: Service
+    listening: bool = False
+    """Whether requests are answered: all that startup, liveness and readiness mean."""
+    generation: int = 0
+    """How many configs were applied since the start."""
+    refusal: str | None = None
+    """Why the directory's present content is not served; ``None`` when it is."""
+    started_at: float = field(default_factory=time.time)
+    """Unix seconds."""
+    _waiting: tuple[str, ...] = ()
+    _present: bool = False
+
+    def applied(self, waiting: list[str]) -> None:
+        """A config was applied; the named backends wait for their credentials."""
+        self.generation += 1
+        self.refusal = None
+        self._waiting = tuple(waiting)
+        self._present = True
+
+    def refused(self, reason: str) -> None:
+        """The directory's new content is invalid; what ran before runs on."""
+        self.refusal = reason
+
+    def withdrawn(self) -> None:
+        """The directory's content is gone."""
+        self._waiting = ()
+        self._present = False
+        self.refusal = None
+
+    def loaded(self) -> dict[str, Any]:
+        """What is loaded, and no more: anyone who reaches the port may know it."""
+        return {"configHash": self.service.config.config_hash, "format": FORMAT, "version": __version__}
+
+    def status(self) -> dict[str, Any]:
+        """Everything a person asks when a list is not what it should be. No secrets."""
+        gateway, service, config = self.gateway, self.service, self.service.config
+        catalog = gateway.catalog
+        return {
+            "version": __version__,
+            "uptimeSeconds": round(time.time() - self.started_at, 1),
+            "gateway": f"{config.namespace}/{config.name}",
+            "config": {
+                "present": self._present,
+                "hash": config.config_hash,
+                "generation": self.generation,
+                "refused": self.refusal,
+                "waitingForCredentials": list(self._waiting),
+            },
+            "backends": self._backends(),
+            "tools": {"modern": len(catalog.modern.names), "legacy": len(catalog.legacy.names)},
+            "leftOut": [asdict(entry) for entry in catalog.left_out],
+            "conflicts": [asdict(entry) for entry in catalog.conflicts],
+            "subscribers": {"open": len(service.hub), "toldTotal": service.hub.told_total},
+            "callsRunning": service.calls_running,
+        }
+
+    def _backends(self) -> dict[str, Any]:
+        resolved = {name: asdict(session.status) for name, session in self.gateway.sessions.items()}
+        unresolved = {name: {"state": "unresolved", "last_error": why} for name, why in self.gateway.unresolved.items()}
+        return resolved | unresolved

@@ -1,0 +1,188 @@
+"""The MCP endpoint: one request in, one answer out, whichever era it is of.
+
+A request's way: guard (path, Host, Origin, method) -> body -> era -> the era's own checks and methods. Every refusal, from
+wherever it is raised, becomes bytes here.
+"""
+
+import asyncio
+import time
+from functools import lru_cache
+from typing import Final
+
+import structlog
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_exceptions import HTTPRequestEntityTooLarge
+
+from switchyard_sidecar.downstream.envelope import (
+    VERSION_HEADER,
+    Envelope,
+    is_modern_version,
+    open_message,
+    string,
+    unsupported,
+)
+from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
+from switchyard_sidecar.downstream.http import EVENT_STREAM, JSON, Answer, Fields, Reply, rpc_error
+from switchyard_sidecar.downstream.legacy import LegacyMethods
+from switchyard_sidecar.downstream.modern import ModernMethods
+from switchyard_sidecar.downstream.service import Service
+from switchyard_sidecar.protocol import accept, errors, jsonrpc
+from switchyard_sidecar.protocol.accept import Accepted
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.jsonrpc import InvalidRequestError
+from switchyard_sidecar.protocol.versions import Era
+
+log = structlog.get_logger(__name__)
+
+BODY_BYTES: Final = 4 * 1024 * 1024
+"""Largest accepted request body."""
+BODY_S: Final = 30.0
+"""How long a client may take to send its body."""
+RETRY_AFTER_S: Final = 1
+"""What an overloaded gateway asks its clients to wait."""
+
+
+class Endpoint:
+    """Serves one listener. Call :meth:`handle` for each request, :meth:`configure` when the config has changed."""
+
+    def __init__(self, service: Service, guard: Guard) -> None:
+        self._service = service
+        self._modern = ModernMethods(service)
+        self._legacy = LegacyMethods(service)
+        self.configure(guard)
+
+    def configure(self, guard: Guard) -> None:
+        """Take over a changed listener; the service has the changed config already."""
+        self._guard = guard
+        self._eras = {Era(name.lower()) for name in self._service.config.protocols}
+
+    async def handle(self, request: web.BaseRequest) -> Answer:
+        """Answer one HTTP request."""
+        headers = request.headers
+        fields = self._guard.fields(headers)
+        try:
+            self._guard.check(request.method, request.raw_path.partition("?")[0], headers, _local_address(request))
+            match request.method:
+                case "POST":
+                    return await self._post(request, fields)
+                case "GET":
+                    return await self._get(request, fields)
+                case "DELETE":
+                    return await self._legacy.end(request, fields)
+                case _:
+                    return Reply(204, fields=self._guard.preflight(headers))
+        except McpError as error:
+            return self._refused(error, None, error.status or 400, fields)
+
+    async def _post(self, request: web.BaseRequest, fields: Fields) -> Answer:
+        check_body_headers(request.headers)
+        accepted = _accepted(request.headers.get("Accept"))
+        if not accepted.json and not accepted.event_stream:
+            raise not_acceptable(f"{JSON} or {EVENT_STREAM}")
+        body = await _read(request)
+        version = request.headers.get(VERSION_HEADER)
+        if jsonrpc.is_batch(body):
+            return await self._batch(request, fields, body, accepted)
+        try:
+            message = jsonrpc.decode(body)
+        except InvalidRequestError as error:
+            return self._refused(error, error.request_id, 400, fields)
+        if message.method is None:
+            return self._response(version, fields)
+        started, code = time.monotonic(), 0
+        era = Era.MODERN if is_modern_version(version) else Era.LEGACY
+        try:
+            envelope = open_message(message, version)
+            era = envelope.era
+            self._check_served(envelope)
+            methods = self._modern if era is Era.MODERN else self._legacy
+            return await methods.serve(request, fields, envelope, accepted)
+        except McpError as error:
+            code = error.code
+            status = error.modern_status() if era is Era.MODERN else error.legacy_status()
+            return self._refused(error, message.id, status, fields)
+        finally:
+            self._service.traffic.answered(message.method, era, code, time.monotonic() - started)
+
+    async def _get(self, request: web.BaseRequest, fields: Fields) -> Answer:
+        if is_modern_version(request.headers.get(VERSION_HEADER)):
+            raise McpError(errors.INVALID_REQUEST, "GET is not part of this protocol version", status=405)
+        return await self._legacy.stream(request, fields, _accepted(request.headers.get("Accept")))
+
+    async def _batch(self, request: web.BaseRequest, fields: Fields, body: bytes, accepted: Accepted) -> Answer:
+        version = request.headers.get(VERSION_HEADER)
+        if is_modern_version(version) or self._legacy.version(request, version) != "2025-03-26":
+            raise McpError(errors.INVALID_REQUEST, "Invalid Request: batches are not part of this protocol version")
+        envelopes: list[Envelope | bytes] = []
+        for text in jsonrpc.decode_batch(body):
+            try:
+                message = jsonrpc.decode(text)
+                if message.method is not None:
+                    envelope = open_message(message, version)
+                    self._check_served(envelope)
+                    envelopes.append(envelope)
+            except InvalidRequestError as error:
+                envelopes.append(jsonrpc.error_response(error.request_id, error))
+            except McpError as error:
+                envelopes.append(jsonrpc.error_response(None, error))
+        return await self._legacy.serve_batch(request, fields, envelopes, accepted)
+
+    def _response(self, version: str | None, fields: Fields) -> Answer:
+        """A client's response: this gateway asks clients nothing, and modern clients must not send any."""
+        if is_modern_version(version):
+            error = McpError(errors.INVALID_REQUEST, "Invalid Request: a client sends requests and notifications only")
+            return self._refused(error, None, 400, fields)
+        return Reply(202, fields=fields)
+
+    def _check_served(self, envelope: Envelope) -> None:
+        if envelope.era in self._eras:
+            return
+        if envelope.era is Era.LEGACY:
+            error = unsupported(string(envelope.params, "protocolVersion") or "")
+        else:
+            # No recognised modern error: it would keep a client of both eras from falling back to initialize.
+            error = McpError(
+                errors.INVALID_REQUEST, "This gateway serves protocol versions up to 2025-11-25; initialize"
+            )
+        error.status = 400
+        raise error
+
+    def _refused(self, error: McpError, request_id: bytes | None, status: int, fields: Fields) -> Answer:
+        if status == 405:
+            fields = (*fields, ("Allow", ", ".join(self._guard.methods)))
+        elif status in {429, 503}:
+            fields = (*fields, ("Retry-After", str(RETRY_AFTER_S)))
+        reply = rpc_error(error, request_id, status, fields)
+        reply.keep_alive = status not in {408, 413, 415}  # what is left of the body is not worth reading
+        return reply
+
+
+async def _read(request: web.BaseRequest) -> bytes:
+    """The body.
+
+    Raises:
+        McpError: HTTP status 413 (too large), 408 (too slow) or 400 (cut off or garbled).
+    """
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await request.read()
+    except HTTPRequestEntityTooLarge:
+        raise McpError(errors.INVALID_REQUEST, f"The body exceeds {BODY_BYTES} bytes", status=413) from None
+    except TimeoutError:
+        raise McpError(errors.INVALID_REQUEST, f"The body did not arrive within {BODY_S:.0f} s", status=408) from None
+    except (HttpProcessingError, web.RequestPayloadError):
+        raise McpError(errors.INVALID_REQUEST, "The body is not framed as HTTP says", status=400) from None
+
+
+def _local_address(request: web.BaseRequest) -> str:
+    """The address the connection came in on, as it would stand in a Host header."""
+    if request.transport is None:
+        return ""
+    address = str(request.transport.get_extra_info("sockname", ("",))[0])
+    return f"[{address}]" if ":" in address else address
+
+
+@lru_cache(maxsize=64)
+def _accepted(header: str | None) -> Accepted:
+    return accept.parse(header)

@@ -1,0 +1,32 @@
+"""One message and what is needed to answer it."""
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from switchyard_sidecar.downstream.envelope import Envelope
+from switchyard_sidecar.downstream.http import Answer, EventStream, Fields, Reply
+from switchyard_sidecar.downstream.sessions import Session, SessionState
+from switchyard_sidecar.protocol.accept import Accepted
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A message under way. ``session`` and ``state`` are a legacy caller's, if it has a session."""
+
+    request: web.BaseRequest
+    fields: Fields
+    envelope: Envelope
+    accepted: Accepted
+    session: Session | None = None
+    state: SessionState | None = None
+
+    async def answer(self, body: bytes, stream: EventStream | None = None) -> Answer:
+        """Answer as JSON, or as the last event of a stream: one that is open, or the only thing the caller accepts."""
+        if stream is None:
+            if self.accepted.json:
+                return Reply(200, body, self.fields)
+            stream = EventStream.open(self.request, self.fields)
+        await stream.send(body)
+        stream.end()
+        return stream

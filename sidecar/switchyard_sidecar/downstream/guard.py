@@ -1,0 +1,121 @@
+"""Who may speak to the endpoint, and in which media types: what is checked before a body is read.
+
+DNS rebinding is answered by checking Origin and Host on the MCP path (2026-07-28 ``streamable-http``, "Security");
+browsers of an allowed origin get the CORS answers they need (Fetch standard), on refusals too. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from switchyard_sidecar.config.model import Listener
+from switchyard_sidecar.protocol import errors
+from switchyard_sidecar.protocol.errors import McpError
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+EXPOSED: Final = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
+PREFLIGHT_AGE_S: Final = 600
+
+_HEADER_LIST: Final = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,4096}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The rules of one listener, compiled once for each config."""
+
+    paths: frozenset[str]
+    methods: tuple[str, ...]
+    origins: frozenset[str]
+    hosts: frozenset[str]
+
+    @classmethod
+    def of(cls, listener: Listener, *, path: str, legacy: bool) -> "Guard":
+        """Compile a listener's rules. Both spellings of the path work; neither redirects."""
+        hosts = {host.lower() for host in listener.allowed_hosts} | LOOPBACK_NAMES
+        if listener.public_url and (name := urlsplit(listener.public_url).hostname):
+            hosts.add(name)
+        base = path.rstrip("/")
+        return cls(
+            paths=frozenset({base or "/", f"{base}/"}),
+            methods=("POST", "GET", "DELETE", "OPTIONS") if legacy else ("POST", "OPTIONS"),
+            origins=frozenset(origin.lower().rstrip("/") for origin in listener.allowed_origins),
+            hosts=frozenset(hosts),
+        )
+
+    def check(self, method: str, path: str, headers: Mapping[str, str], local_address: str) -> None:
+        """Refuse what must not be answered.
+
+        Raises:
+            McpError: with the HTTP status to answer: 404 (path), 403 (Host, Origin), 405 (method).
+        """
+        if path not in self.paths:
+            raise _refusal(404, f"Nothing is served at this path; the MCP endpoint is {min(self.paths, key=len)}")
+        host = _host_name(headers.get("Host", ""))
+        if "*" not in self.hosts and host not in self.hosts and host != local_address:
+            raise _refusal(403, "Host not allowed; add its name to spec.listener.allowedHosts of the gateway")
+        origin = headers.get("Origin")
+        if origin is not None and not self._allows(origin):
+            raise _refusal(403, "Origin not allowed; add it to spec.listener.allowedOrigins of the gateway")
+        if method not in self.methods:
+            raise _refusal(405, f"Method not allowed; this endpoint has {', '.join(self.methods)}")
+
+    def fields(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """Response headers that let an allowed browser origin read the answer, also when it is a refusal."""
+        origin = headers.get("Origin")
+        if origin is None:
+            return ()
+        if not self._allows(origin):
+            return (("Vary", "Origin"),)
+        return (
+            ("Access-Control-Allow-Origin", origin),
+            ("Access-Control-Expose-Headers", EXPOSED),
+            ("Vary", "Origin"),
+        )
+
+    def preflight(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """Response headers for OPTIONS: the allowed methods, and to a browser exactly the headers it asks for."""
+        fields = [("Allow", ", ".join(self.methods)), *self.fields(headers)]
+        if "Origin" in headers:
+            fields += [
+                ("Access-Control-Allow-Methods", ", ".join(self.methods)),
+                ("Access-Control-Max-Age", str(PREFLIGHT_AGE_S)),
+            ]
+            asked = headers.get("Access-Control-Request-Headers", "")
+            if asked and _HEADER_LIST.match(asked):
+                fields.append(("Access-Control-Allow-Headers", asked))
+        return tuple(fields)
+
+    def _allows(self, origin: str) -> bool:
+        return "*" in self.origins or origin.lower() in self.origins
+
+
+def check_body_headers(headers: Mapping[str, str]) -> None:
+    """Refuse bodies that are not plain JSON.
+
+    Raises:
+        McpError: with HTTP status 415.
+    """
+    media_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise _refusal(415, "Unsupported media type; send Content-Type: application/json")
+    if headers.get("Content-Encoding", "identity").strip().lower() not in {"identity", ""}:
+        raise _refusal(415, "Unsupported content encoding; send the body unencoded")
+
+
+def not_acceptable(offered: str) -> McpError:
+    """The refusal of a request whose Accept header leaves nothing that could be answered."""
+    return _refusal(406, f"Not acceptable; this answer is {offered}, and Accept must allow it")
+
+
+def _refusal(status: int, message: str) -> McpError:
+    return McpError(errors.INVALID_REQUEST, message, status=status)
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without port, in lower case; IPv6 keeps its brackets."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]

@@ -1,0 +1,225 @@
+"""HTTP/1.1 towards clients: the narrow interface that the rest of the endpoint sees.
+
+aiohttp's low-level server reads requests; answers are written here, without the library's response machinery: a warm
+list is the parse of a small request and one write of prepared bytes, an open stream is a socket and a few counters.
+Three defaults of the library are wrong for a JSON-RPC endpoint and are changed: header lines may have 32 KiB, every
+refusal has a JSON-RPC body (those of unreadable requests too), and a handler ends when its client leaves.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from email.utils import formatdate
+from functools import lru_cache, partial
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+import structlog
+from aiohttp import HttpVersion11, web
+from aiohttp.web_protocol import RequestHandler
+
+from switchyard_sidecar.protocol import errors, jsonrpc, sse
+from switchyard_sidecar.protocol.errors import McpError
+
+log = structlog.get_logger(__name__)
+
+JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
+
+HEADER_LINE_BYTES: Final = 32 * 1024
+"""Longest accepted request line or header line; a longer one is refused with 400."""
+IDLE_CONNECTION_S: Final = 120.0
+"""A keep-alive connection without a request is closed after this long."""
+LINGER_S: Final = 2.0
+"""How long the rest of a refused body is read before the connection is closed."""
+WRITE_S: Final = 10.0
+"""A peer that takes none of what is written for this long is dropped."""
+
+Fields = Iterable[tuple[str, str]]
+"""Response headers, in order."""
+
+_REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
+
+
+class Answer(Protocol):
+    """What a handler gives back; the server calls these, in this order."""
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection may carry a further request."""
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Write the head, and all that is ready."""
+
+    async def write_eof(self) -> None:
+        """Wait until the peer has taken enough of it."""
+
+
+Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
+
+
+class Reply:
+    """A whole answer: status line, headers and body, joined and handed to the socket in one write."""
+
+    __slots__ = ("_fields", "_request", "body", "content_type", "keep_alive", "status")
+
+    def __init__(self, status: int, body: bytes = b"", fields: Fields = (), *, content_type: str = JSON) -> None:
+        self.status = status
+        self.body = body
+        self.content_type = content_type
+        self.keep_alive = True
+        self._fields = fields
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Write everything."""
+        self._request = request
+        self.keep_alive = self.keep_alive and request.keep_alive and request.version >= HttpVersion11
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError("the client left")
+        fields = self._fields
+        if self.body:
+            fields = (*fields, ("Content-Type", self.content_type))
+        head = _head(self.status, (*fields, ("Content-Length", str(len(self.body)))), keep_alive=self.keep_alive)
+        transport.write(head + (b"" if request.method == "HEAD" else self.body))
+
+    async def write_eof(self) -> None:
+        """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
+        await _drained(self._request)
+
+
+class EventStream:
+    """An answer that stays open: Server-Sent Events, each written whole, none after the end.
+
+    Opened by :meth:`open`, used by one task at a time. A failed or overdue write raises ``ConnectionError``, after which
+    the stream is of no more use.
+    """
+
+    __slots__ = ("_chunked", "_request", "_transport", "keep_alive")
+
+    def __init__(self, request: web.BaseRequest) -> None:
+        if request.transport is None:
+            raise ConnectionResetError("the client left")
+        self._request = request
+        self._transport = request.transport
+        self._chunked = request.version >= HttpVersion11
+        self.keep_alive = request.keep_alive and self._chunked
+
+    @classmethod
+    def open(cls, request: web.BaseRequest, fields: Fields = ()) -> "EventStream":
+        """Write the head. Proxies are asked not to hold events back (2026-07-28 ``streamable-http``)."""
+        stream = cls(request)
+        framing = [("Transfer-Encoding", "chunked")] if stream._chunked else []
+        fields = [
+            *fields,
+            ("Content-Type", EVENT_STREAM),
+            ("Cache-Control", "no-cache, no-transform"),
+            ("X-Accel-Buffering", "no"),
+            *framing,
+        ]
+        stream._transport.write(_head(200, fields, keep_alive=stream.keep_alive))
+        return stream
+
+    async def send(self, message: bytes) -> None:
+        """Send one JSON-RPC message as one event."""
+        await self._write(sse.encode(message))
+
+    async def comment(self) -> None:
+        """Send a keep-alive that carries nothing."""
+        await self._write(sse.COMMENT)
+
+    def end(self) -> None:
+        """Finish the body; the connection may then be used again."""
+        if self._chunked and not self._transport.is_closing():
+            self._transport.write(b"0\r\n\r\n")
+
+    async def _write(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            raise ConnectionResetError("the client left")
+        self._transport.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+        await _drained(self._request)
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Nothing is left to write when the handler returns the stream."""
+
+    async def write_eof(self) -> None:
+        """See :meth:`prepare`."""
+
+
+def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fields = ()) -> Reply:
+    """The answer that refuses a request."""
+    return Reply(status, jsonrpc.error_response(request_id, error), fields)
+
+
+class Server(web.Server):
+    """Makes one protocol object a connection. Close it with ``await shutdown(seconds)``."""
+
+    def __init__(self, handler: Handler, *, body_bytes: int) -> None:
+        super().__init__(
+            handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
+            request_factory=partial(_make_request, body_bytes),
+            handler_cancellation=True,
+        )
+
+    def __call__(self) -> RequestHandler:
+        """Accept a connection."""
+        return _Connection(
+            self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=IDLE_CONNECTION_S,
+            access_log=None,  # type: ignore[arg-type] # as AppRunner documents it
+            max_line_size=HEADER_LINE_BYTES,
+            max_field_size=HEADER_LINE_BYTES,
+            lingering_time=LINGER_S,
+            auto_decompress=False,
+        )
+
+
+class _Connection(RequestHandler):
+    """Answers unreadable requests and our own faults in JSON, without a traceback to the peer."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        self.keep_alive(False)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.error("request_failed", path=request.path, exc_info=exc)
+            error = McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this request")
+        else:
+            detail = (message or "malformed HTTP").splitlines()[0].rstrip(":")
+            error = McpError(errors.INVALID_REQUEST, f"Bad request: {detail}")
+        reply = rpc_error(error, None, status)
+        reply.keep_alive = False
+        return reply  # type: ignore[return-value] # as in Server
+
+
+def _make_request(
+    body_bytes: int, message: Any, payload: Any, protocol: Any, writer: Any, task: Any
+) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=body_bytes)
+
+
+async def _drained(request: web.BaseRequest) -> None:
+    try:
+        async with asyncio.timeout(WRITE_S):
+            await request.writer.drain()
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the client stopped reading") from None
+
+
+def _head(status: int, fields: Fields, *, keep_alive: bool) -> bytes:
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, '')}", *(f"{name}: {value}" for name, value in fields)]
+    lines.append(f"Date: {_date(int(time.time()))}")
+    if not keep_alive:
+        lines.append("Connection: close")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

@@ -1,0 +1,238 @@
+"""Methods of 2025-11-25, 2025-06-18 and 2025-03-26: sessions, GET streams, DELETE, and the batches of the oldest.
+
+A request without a session is served all the same. Sources: 2025-11-25 ``basic/lifecycle``, ``basic/transports``,
+``server/tools``, ``server/utilities/logging``; 2025-03-26 ``basic`` (batching).
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from switchyard_sidecar.downstream import calls, streams
+from switchyard_sidecar.downstream.envelope import SESSION_HEADER, Envelope, string
+from switchyard_sidecar.downstream.exchange import Exchange
+from switchyard_sidecar.downstream.guard import not_acceptable
+from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply
+from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
+from switchyard_sidecar.downstream.results import project_error
+from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service, unix_now
+from switchyard_sidecar.downstream.sessions import Session
+from switchyard_sidecar.protocol import errors, jsonrpc, versions
+from switchyard_sidecar.protocol.accept import Accepted
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.versions import Era
+
+DEFAULT_LOG_LEVEL: Final = "info"
+"""What a session hears until it says otherwise; a modern backend sends nothing unless asked."""
+MAX_BATCH: Final = 100
+"""Messages in one batch."""
+
+
+class LegacyMethods:
+    """Serves legacy requests."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[bytes]]] = {
+            "initialize": self._initialize,
+            "logging/setLevel": self._set_level,
+            "ping": self._ping,
+            "tools/list": self._list,
+        }
+
+    async def serve(self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted) -> Answer:
+        """Answer one request or notification.
+
+        Raises:
+            McpError: the request is refused.
+        """
+        session = None if envelope.method == "initialize" else self._session(request)
+        exchange = self._exchange(request, fields, envelope, accepted, session)
+        if envelope.id is None:
+            self._notified(exchange)
+            return Reply(202, fields=fields)
+        if envelope.method == "tools/call":
+            return await self._call(exchange, envelope.id)
+        return await exchange.answer(await self._answered(exchange, envelope.id))
+
+    async def serve_batch(
+        self, request: web.BaseRequest, fields: Fields, envelopes: list[Envelope | bytes], accepted: Accepted
+    ) -> Answer:
+        """Answer a batch of 2025-03-26: the answers in one array, in the order asked.
+
+        An entry that is already bytes is the refusal of what could not be read.
+
+        Raises:
+            McpError: the batch as a whole is refused.
+        """
+        if len(envelopes) > MAX_BATCH:
+            raise McpError(errors.INVALID_REQUEST, f"Invalid Request: a batch has at most {MAX_BATCH} messages")
+        if any(isinstance(each, Envelope) and each.method == "initialize" for each in envelopes):
+            raise McpError(errors.INVALID_REQUEST, "Invalid Request: initialize must not be part of a batch")
+        session = self._session(request)
+        quiet = Accepted(json=accepted.json, event_stream=False)
+        answers = await asyncio.gather(
+            *(
+                self._batched(self._exchange(request, fields, each, quiet, session))
+                if isinstance(each, Envelope)
+                else _given(each)
+                for each in envelopes
+            )
+        )
+        bodies = [body for body in answers if body is not None]
+        if not bodies:
+            return Reply(202, fields=fields)
+        return Reply(200, b"[" + b",".join(bodies) + b"]", fields)
+
+    async def stream(self, request: web.BaseRequest, fields: Fields, accepted: Accepted) -> Answer:
+        """Serve GET: the stream of ``list_changed``.
+
+        Raises:
+            McpError: HTTP status 404 for an unknown session, 406 when the caller takes no event stream.
+        """
+        if not accepted.event_stream:
+            raise not_acceptable(EVENT_STREAM)
+        session = self._session(request)
+        state = self._service.sessions.state(session) if session else None
+        return await streams.legacy_stream(request, fields, self._service.hub, state)
+
+    async def end(self, request: web.BaseRequest, fields: Fields) -> Answer:
+        """Serve DELETE: end the session, its stream, and its sessions with backends.
+
+        Raises:
+            McpError: HTTP status 404 for an unknown session, 400 without one.
+        """
+        if (session := self._session(request)) is None:
+            raise McpError(errors.INVALID_REQUEST, f"{SESSION_HEADER} is missing", status=400)
+        state = self._service.sessions.end(session)
+        if state is not None and state.stream is not None:
+            state.stream.end()
+        self._service.gateway.forget(session.identity)
+        return Reply(204, fields=fields)
+
+    def version(self, request: web.BaseRequest, header: str | None) -> str:
+        """The version a request without a body of its own to tell speaks: header, else session, else the oldest."""
+        if header is not None:
+            return header.strip()
+        session = self._session(request)
+        return session.version if session else versions.ASSUMED_WITHOUT_HEADER
+
+    def _exchange(
+        self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted, session: Session | None
+    ) -> Exchange:
+        state = self._service.sessions.state(session) if session else None
+        return Exchange(request, fields, envelope, accepted, session, state)
+
+    def _session(self, request: web.BaseRequest) -> Session | None:
+        text = request.headers.get(SESSION_HEADER)
+        if text is None:
+            return None
+        return self._service.sessions.open(text.strip(), principal=ANONYMOUS, now=unix_now())
+
+    async def _answered(self, exchange: Exchange, request_id: bytes) -> bytes:
+        """The whole answer to any method but ``tools/call``."""
+        if (method := self._methods.get(exchange.envelope.method)) is None:
+            raise McpError(errors.METHOD_NOT_FOUND, f"Method not found: {exchange.envelope.method[:128]}")
+        return await method(exchange, request_id)
+
+    async def _initialize(self, exchange: Exchange, request_id: bytes) -> bytes:
+        asked = string(exchange.envelope.params, "protocolVersion")
+        if asked is None:
+            raise McpError(errors.INVALID_PARAMS, "Invalid params: protocolVersion is missing")
+        version = asked if asked in versions.LEGACY_VERSIONS else versions.LATEST_LEGACY
+        service = self._service
+        identity = secrets.token_bytes(16)
+        text = service.sessions.create(version, principal=ANONYMOUS, identity=identity, now=unix_now())
+        session = Session(identity.hex(), version, unix_now())
+        service.sessions.state(session).told = service.hub.digest(Era.LEGACY)
+        exchange.fields = (*exchange.fields, (SESSION_HEADER, text))
+        result: dict[str, object] = {
+            "protocolVersion": version,
+            "capabilities": CAPABILITIES,
+            "serverInfo": msgspec.Raw(service.server_info),
+        }
+        if service.config.instructions is not None:
+            result["instructions"] = service.config.instructions
+        return jsonrpc.result_response(request_id, msgspec.json.encode(result))
+
+    async def _ping(self, _: Exchange, request_id: bytes) -> bytes:
+        return jsonrpc.result_response(request_id, b"{}")
+
+    async def _set_level(self, exchange: Exchange, request_id: bytes) -> bytes:
+        level = calls.known_log_level(string(exchange.envelope.params, "level"), "level")
+        if exchange.state is not None:
+            exchange.state.log_level = level
+        return jsonrpc.result_response(request_id, b"{}")
+
+    async def _list(self, exchange: Exchange, request_id: bytes) -> bytes:
+        cursor = calls.requested_cursor(exchange.envelope.params)
+        return await self._service.list_tools(request_id, cursor, Era.LEGACY)
+
+    async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
+        outlet = Outlet(
+            exchange.request,
+            exchange.fields,
+            streams=exchange.accepted.event_stream,
+            progress_token=calls.progress_token(exchange.envelope.meta),
+        )
+        try:
+            result = await self._called(exchange, request_id, outlet)
+            body = jsonrpc.result_response(request_id, result)
+        except CallCancelledError:
+            if outlet.stream is None:
+                return Reply(202, fields=exchange.fields)
+            outlet.stream.end()
+            return outlet.stream
+        except McpError as error:
+            if outlet.stream is None:
+                raise
+            body = jsonrpc.error_response(request_id, error)
+        return await exchange.answer(body, outlet.stream)
+
+    async def _called(self, exchange: Exchange, request_id: bytes, outlet: Outlet) -> bytes:
+        service, session, state = self._service, exchange.session, exchange.state
+        route = await service.route(calls.tool_name(exchange.envelope), Era.LEGACY)
+        call = calls.read_call(
+            exchange.envelope,
+            route,
+            exchange.request.headers,
+            principal=session.identity if session else ANONYMOUS,
+            log_level=(state.log_level if state else None) or DEFAULT_LOG_LEVEL,
+        )
+        running = attended(outlet, service.call(route, call, outlet, Era.LEGACY))
+        try:
+            return await service.legacy_calls.run(session.identity if session else None, request_id, running)
+        except CallCancelledError:
+            raise
+        except McpError as error:
+            raise project_error(error, Era.LEGACY) from None
+
+    async def _batched(self, exchange: Exchange) -> bytes | None:
+        request_id = exchange.envelope.id
+        if request_id is None:
+            self._notified(exchange)
+            return None
+        try:
+            if exchange.envelope.method == "tools/call":
+                outlet = Outlet(exchange.request, exchange.fields, streams=False, progress_token=None)
+                return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
+            return await self._answered(exchange, request_id)
+        except CallCancelledError:
+            return None
+        except McpError as error:
+            return jsonrpc.error_response(request_id, error)
+
+    def _notified(self, exchange: Exchange) -> None:
+        """Take a notification. Cancellation is the only one that asks for anything."""
+        if exchange.envelope.method != "notifications/cancelled" or exchange.session is None:
+            return
+        if (request_id := exchange.envelope.params.get("requestId")) is not None:
+            self._service.legacy_calls.cancel(exchange.session.identity, bytes(request_id))
+
+
+async def _given(body: bytes) -> bytes:
+    return body

@@ -1,0 +1,101 @@
+"""Methods of 2026-07-28: every request stands alone, no session, no state.
+
+Sources: 2026-07-28 ``server/discover``, ``server/tools``, ``basic/patterns/subscriptions``.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from switchyard_sidecar.downstream import calls, streams
+from switchyard_sidecar.downstream.envelope import Envelope, check_modern
+from switchyard_sidecar.downstream.exchange import Exchange
+from switchyard_sidecar.downstream.guard import not_acceptable
+from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply, rpc_error
+from switchyard_sidecar.downstream.relay import Outlet, attended
+from switchyard_sidecar.downstream.results import project_error
+from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service
+from switchyard_sidecar.protocol import errors, jsonrpc, meta, versions
+from switchyard_sidecar.protocol.accept import Accepted
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.versions import Era
+
+DISCOVER_TTL_MS: Final = 60_000
+"""How long a client may believe what ``server/discover`` says; only a change of config alters it."""
+
+
+class ModernMethods:
+    """Serves modern requests."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[Answer]]] = {
+            "server/discover": self._discover,
+            "subscriptions/listen": self._listen,
+            "tools/call": self._call,
+            "tools/list": self._list,
+        }
+
+    async def serve(self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted) -> Answer:
+        """Answer one request or notification.
+
+        Raises:
+            McpError: the request is refused.
+        """
+        if envelope.id is None:
+            if not envelope.method.startswith("notifications/"):
+                raise McpError(errors.INVALID_REQUEST, 'Invalid Request: "id" is missing')
+            return Reply(202, fields=fields)
+        check_modern(envelope, request.headers)
+        if (method := self._methods.get(envelope.method)) is None:
+            raise McpError(errors.METHOD_NOT_FOUND, f"Method not found: {envelope.method[:128]}")
+        return await method(Exchange(request, fields, envelope, accepted), envelope.id)
+
+    async def _discover(self, exchange: Exchange, request_id: bytes) -> Answer:
+        config = self._service.config
+        result: dict[str, object] = {
+            "resultType": "complete",
+            "supportedVersions": list(versions.MODERN_VERSIONS),
+            "capabilities": CAPABILITIES,
+        }
+        if config.instructions is not None:
+            result["instructions"] = config.instructions
+        result |= {
+            "ttlMs": DISCOVER_TTL_MS,
+            "cacheScope": "public",
+            "_meta": {meta.SERVER_INFO: msgspec.Raw(self._service.server_info)},
+        }
+        return await exchange.answer(jsonrpc.result_response(request_id, msgspec.json.encode(result)))
+
+    async def _list(self, exchange: Exchange, request_id: bytes) -> Answer:
+        cursor = calls.requested_cursor(exchange.envelope.params)
+        return await exchange.answer(await self._service.list_tools(request_id, cursor, Era.MODERN))
+
+    async def _listen(self, exchange: Exchange, request_id: bytes) -> Answer:
+        wanted = streams.read_filter(exchange.envelope.params)
+        if not exchange.accepted.event_stream:
+            raise not_acceptable(EVENT_STREAM)
+        return await streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted)
+
+    async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
+        service, envelope = self._service, exchange.envelope
+        name = calls.tool_name(envelope)
+        route = await service.route(name, Era.MODERN)
+        call = calls.read_call(envelope, route, exchange.request.headers, principal=ANONYMOUS, log_level=None)
+        outlet = Outlet(
+            exchange.request,
+            exchange.fields,
+            streams=exchange.accepted.event_stream,
+            progress_token=calls.progress_token(envelope.meta),
+        )
+        outcome = await attended(outlet, service.call(route, call, outlet, Era.MODERN))
+        if isinstance(outcome, McpError):
+            error = project_error(outcome, Era.MODERN)
+            if outlet.stream is None:
+                return rpc_error(error, request_id, error.modern_status(), exchange.fields)
+            body = jsonrpc.error_response(request_id, error)
+        else:
+            body = jsonrpc.result_response(request_id, outcome)
+        return await exchange.answer(body, outlet.stream)

@@ -1,0 +1,141 @@
+"""One ``tools/call``, from the caller's request to its answer.
+
+The answer is JSON, unless a notification comes first or the call takes long: then it is an event stream with comments, if
+the caller accepts one. A modern caller that leaves cancels its call. A legacy caller's call goes on without it, and ends by
+``notifications/cancelled`` or by its time limits. Sources: 2026-07-28 ``basic/patterns/cancellation``, ``progress``;
+2025-11-25 ``basic/utilities/cancellation``, ``basic/transports``.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+from aiohttp import web
+from msgspec import Raw
+
+from switchyard_sidecar.downstream.http import EventStream, Fields
+from switchyard_sidecar.protocol import errors, jsonrpc
+from switchyard_sidecar.protocol.errors import McpError
+
+log = structlog.get_logger(__name__)
+
+QUIET_S: Final = 10.0
+"""An answer that takes longer than this becomes an event stream, and is commented on this often."""
+
+
+class Outlet:
+    """Where the notifications of one call go: the caller's own stream, opened when the first one comes.
+
+    Implements :class:`switchyard_sidecar.upstream.calls.CallSink`.
+    """
+
+    __slots__ = ("_fields", "_progress_token", "_request", "_streams", "stream")
+
+    def __init__(
+        self, request: web.BaseRequest, fields: Fields, *, streams: bool, progress_token: bytes | None
+    ) -> None:
+        self._request = request
+        self._fields = fields
+        self._streams = streams
+        """Whether the caller accepts an event stream; otherwise notifications are dropped."""
+        self._progress_token = progress_token
+        self.stream: EventStream | None = None
+
+    async def notify(self, method: str, params: bytes) -> None:
+        """Pass a notification on. One that cannot be delivered is dropped: the call's answer does not depend on it."""
+        if method == "notifications/progress":
+            if self._progress_token is None:
+                return
+            params = jsonrpc.joined({"progressToken": Raw(self._progress_token), **jsonrpc.members(params)})
+        if (stream := self.open()) is not None:
+            try:
+                await stream.send(jsonrpc.notification(method, params))
+            except ConnectionError:
+                self._streams = False
+
+    async def keep_alive(self) -> None:
+        """Comment while the call is quiet, until cancelled."""
+        while True:
+            await asyncio.sleep(QUIET_S)
+            if (stream := self.open()) is not None:
+                try:
+                    await stream.comment()
+                except ConnectionError:
+                    self._streams = False
+
+    def open(self) -> EventStream | None:
+        """The stream, opened if need be; ``None`` when the caller takes none or has left."""
+        if not self._streams:
+            return None
+        if self.stream is None:
+            try:
+                self.stream = EventStream.open(self._request, self._fields)
+            except ConnectionError:
+                self._streams = False
+        return self.stream
+
+
+async def attended(outlet: Outlet, call: Coroutine[Any, Any, bytes]) -> bytes | McpError:
+    """Run a call while its caller is kept informed; give its result, or the error to answer with."""
+    async with asyncio.TaskGroup() as tasks:
+        comments = tasks.create_task(outlet.keep_alive(), name="call-keep-alive")
+        try:
+            return await call
+        except McpError as error:
+            return error
+        except Exception:  # one call's fault of ours must end neither its group nor its neighbours
+            log.exception("call_failed")
+            return McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this call")
+        finally:
+            comments.cancel()
+
+
+@dataclass(slots=True)
+class LegacyCalls:
+    """Calls that outlive their connection: those of legacy callers. They run in ``tasks``, whose owner outlives them too."""
+
+    tasks: asyncio.TaskGroup
+    _running: dict[tuple[str, bytes], "asyncio.Task[bytes | McpError]"] = field(default_factory=dict)
+
+    async def run(self, session: str | None, request_id: bytes, call: Coroutine[Any, Any, bytes | McpError]) -> bytes:
+        """Run a call to its end, whether or not the caller stays; give its result.
+
+        Raises:
+            McpError: the call's error.
+            CallCancelledError: the caller cancelled it by notification.
+        """
+        task = self.tasks.create_task(call, name="legacy-call")
+        key = (session, request_id) if session is not None else None
+        if key is not None:
+            self._running[key] = task
+            task.add_done_callback(lambda done: self._forget(key, done))
+        try:
+            outcome = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise CallCancelledError from None
+            raise
+        if isinstance(outcome, McpError):
+            raise outcome
+        return outcome
+
+    def cancel(self, session: str, request_id: bytes) -> None:
+        """Cancel a call of the same session; an unknown one is ignored, as the specification asks."""
+        if (task := self._running.get((session, request_id))) is not None:
+            task.cancel()
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def _forget(self, key: tuple[str, bytes], task: "asyncio.Task[bytes | McpError]") -> None:
+        if self._running.get(key) is task:
+            del self._running[key]
+
+
+class CallCancelledError(McpError):
+    """A call was cancelled by its caller, which expects no answer."""
+
+    def __init__(self) -> None:
+        super().__init__(errors.INTERNAL_ERROR, "The call was cancelled")

@@ -1,0 +1,144 @@
+"""What both eras' handlers share: the gateway, the hub, the sessions, and answers prepared for the current config."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from switchyard_sidecar import __version__
+from switchyard_sidecar.catalog.catalog import Catalog, Route
+from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.downstream.calls import find_route, unknown_tool
+from switchyard_sidecar.downstream.hub import Hub
+from switchyard_sidecar.downstream.listing import ListWriter
+from switchyard_sidecar.downstream.relay import LegacyCalls, Outlet
+from switchyard_sidecar.downstream.results import project_result
+from switchyard_sidecar.downstream.sessions import Sessions
+from switchyard_sidecar.downstream.traffic import Traffic
+from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.protocol import errors
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.versions import Era
+from switchyard_sidecar.upstream.calls import ToolCall
+
+MAX_CALLS: Final = 2_000
+"""Calls under way at once in one process; one more is refused with 503."""
+ANONYMOUS: Final = "anonymous"
+"""The principal of a caller that presents nothing."""
+
+CAPABILITIES: Final = {"tools": {"listChanged": True}, "logging": {}}
+"""Advertised always, for it always works; nothing else until it is relayed."""
+
+
+@dataclass(slots=True)
+class Service:
+    """State of the endpoint of one process. Everything here outlives a change of config, except what ``config`` implies."""
+
+    gateway: Gateway
+    tasks: asyncio.TaskGroup
+    config: GatewayConfig
+    traffic: Traffic
+    hub: Hub = field(init=False)
+    sessions: Sessions = field(init=False)
+    legacy_calls: LegacyCalls = field(init=False)
+    server_info: bytes = field(init=False)
+    calls_running: int = 0
+    _writers: dict[Era, ListWriter] = field(init=False)
+    _written_for: Catalog | None = None
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever a call ended, or the last stream."""
+
+    def __post_init__(self) -> None:
+        self.hub = Hub(self._interest)
+        self.sessions = Sessions((secrets.token_bytes(32),))
+        self.legacy_calls = LegacyCalls(self.tasks)
+        self.configure(self.config, ())
+        self.gateway.on_catalog = lambda catalog: self.hub.publish(
+            {Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest}
+        )
+
+    def configure(self, config: GatewayConfig, session_keys: tuple[bytes, ...]) -> None:
+        """Take over a changed config. Open streams and sessions go on."""
+        self.config = config
+        self.server_info = msgspec.json.encode(
+            {
+                "name": f"{config.namespace}/{config.name}",
+                "title": f"Switchyard gateway {config.name}",
+                "version": __version__,
+            }
+        )
+        self._written_for = None
+        if session_keys:
+            self.sessions.keys = session_keys
+
+    def writer(self, catalog: Catalog, era: Era) -> ListWriter:
+        """The prepared list answers of a catalog."""
+        if catalog is not self._written_for:
+            self._writers = {each: ListWriter.of(catalog, each, self.server_info) for each in Era}
+            self._written_for = catalog
+        return self._writers[era]
+
+    async def list_tools(self, request_id: bytes, cursor: str | None, era: Era) -> bytes:
+        """Answer ``tools/list``.
+
+        Raises:
+            McpError: -32602 for a bad cursor, -32603 where the failure policy allows no answer.
+        """
+        catalog = self.gateway.warm() or await self.gateway.fresh()
+        return self.writer(catalog, era).write(request_id, cursor, self.gateway.ttl_ms())
+
+    async def route(self, name: str, era: Era) -> Route:
+        """Find the tool a call means; a name that is not known is looked for once in a list as fresh as can be had.
+
+        Raises:
+            McpError: -32602 when there is none.
+        """
+        if (route := find_route(self.gateway.catalog, name, era)) is not None:
+            return route
+        if self.gateway.warm() is None and (route := find_route(await self.gateway.fresh(), name, era)) is not None:
+            return route
+        raise unknown_tool(name)
+
+    async def call(self, route: Route, call: ToolCall, outlet: Outlet, era: Era) -> bytes:
+        """Relay a call to its backend; give its result in the caller's shape.
+
+        Raises:
+            McpError: the backend's own error, -32603 when it cannot be reached, or HTTP status 503 under overload.
+        """
+        if self.calls_running >= MAX_CALLS:
+            raise McpError(errors.INTERNAL_ERROR, "Too many calls under way; try again later", status=503)
+        self.calls_running += 1
+        started, outcome = time.monotonic(), "cancelled"
+        try:
+            answer = await self.gateway.call(route, call, outlet)
+            result = project_result(answer.result, backend=answer.era, caller=era, server_info=self.server_info)
+            outcome = "result"
+            return result
+        except McpError:
+            outcome = "error"
+            raise
+        finally:
+            self.calls_running -= 1
+            self._ended.set()
+            self.traffic.called(route.backend, outcome, time.monotonic() - started)
+
+    async def drained(self, limit_s: float) -> None:
+        """Wait until no call is under way and no change stream is open, but not longer than ``limit_s``."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while self.calls_running or len(self.hub):
+                    self._ended.clear()
+                    await self._ended.wait()
+
+    def _interest(self, interested: bool) -> None:
+        self.gateway.set_interest(interested)
+        self._ended.set()
+
+
+def unix_now() -> int:
+    """Unix seconds."""
+    return int(time.time())

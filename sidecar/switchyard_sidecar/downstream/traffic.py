@@ -1,0 +1,78 @@
+"""What is counted of requests and calls, in the official Prometheus client's own objects.
+
+Label values come from fixed sets and from declared resources, never from what a client or a backend sends.
+"""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from switchyard_sidecar.protocol.versions import Era
+
+METHODS: Final = frozenset(
+    {
+        "initialize",
+        "logging/setLevel",
+        "notifications/cancelled",
+        "notifications/initialized",
+        "ping",
+        "server/discover",
+        "subscriptions/listen",
+        "tools/call",
+        "tools/list",
+    }
+)
+"""Methods counted by name; any other is ``other``."""
+
+_LONG_LIVED: Final = frozenset({"subscriptions/listen"})
+_BUCKETS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class Traffic:
+    """Counters of one process."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "switchyard_requests",
+            "MCP messages answered, by method, the caller's era and the JSON-RPC error code (0: none).",
+            ("method", "era", "code"),
+            registry=registry,
+        )
+        self._request_seconds = Histogram(
+            "switchyard_request_duration_seconds",
+            "Time from a message's arrival to its answer; change streams are not timed.",
+            ("method", "era"),
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+        self._calls = Counter(
+            "switchyard_calls", "Tool calls relayed, by backend and outcome.", ("backend", "outcome"), registry=registry
+        )
+        self._call_seconds = Histogram(
+            "switchyard_call_duration_seconds",
+            "Time a backend took for a call.",
+            ("backend",),
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+        self._counters: dict[tuple[str, Era, int], Counter] = {}
+        self._timers: dict[tuple[str, Era], Histogram] = {}
+
+    def answered(self, method: str, era: Era, code: int, seconds: float) -> None:
+        """Count one message."""
+        if method not in METHODS:
+            method = "other"
+        key = (method, era, code)
+        if (counter := self._counters.get(key)) is None:
+            counter = self._counters[key] = self._requests.labels(method, era.value, str(code))
+        counter.inc()
+        if method in _LONG_LIVED:
+            return
+        if (timer := self._timers.get((method, era))) is None:
+            timer = self._timers[method, era] = self._request_seconds.labels(method, era.value)
+        timer.observe(seconds)
+
+    def called(self, backend: str, outcome: str, seconds: float) -> None:
+        """Count one relayed call; ``outcome``: ``result``, ``error`` or ``cancelled``."""
+        self._calls.labels(backend, outcome).inc()
+        self._call_seconds.labels(backend).observe(seconds)

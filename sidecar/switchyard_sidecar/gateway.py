@@ -1,0 +1,240 @@
+"""The gateway itself: one session a backend, one catalog made from what they know, one way in which it changes.
+
+What always holds:
+
+1. The catalog is a pure function of config and snapshots. It is made anew, whole, whenever one of them changed, and is
+   swapped in one step; whoever follows it (``on_catalog``) is told after the swap.
+2. A request never changes what another request sees, except by making it fresher.
+3. A list waits for a backend only within that backend's budget, counted from the start of the fetch and not from the
+   request, and never for one that is in back-off. The fetch outlives whoever waited for it.
+4. A fault in one backend's task costs that backend a restart, and no other anything.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from switchyard_sidecar.catalog import catalog as catalogs
+from switchyard_sidecar.catalog.catalog import BackendView, Catalog, Route
+from switchyard_sidecar.catalog.snapshot import Snapshot
+from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
+from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.protocol import errors
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall
+from switchyard_sidecar.upstream.http import HttpPool
+from switchyard_sidecar.upstream.session import BackendSession
+
+log = structlog.get_logger(__name__)
+
+RESTART_S: Final = 1.0
+"""A backend's task that failed by a fault of ours is started again after this."""
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """One backend's session and the task that runs it."""
+
+    session: BackendSession
+    task: "asyncio.Task[None]"
+    calls: int = 0
+    retired: bool = False
+    fetch: "asyncio.Task[None] | None" = None
+    """The fetch that lists wait for; it goes on when they no longer do."""
+    fetch_deadline: float = 0.0
+    """Monotonic seconds after which no list waits for it any more."""
+
+
+class Gateway:
+    """Runs the backends of one config. Sessions live in ``tasks``, whose owner outlives this object."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, config: GatewayConfig) -> None:
+        self._tasks = tasks
+        self._http = http
+        self._loop = asyncio.get_running_loop()
+        self._running: dict[str, _Running] = {}
+        self._unresolved: dict[str, str] = {}
+        self._interested = False
+        self._rebuild_due = False
+        self._fresh_until = 0.0
+        self._config = config
+        self.on_catalog: Callable[[Catalog], None] = lambda _: None
+        """Called with each new catalog, after it can be read."""
+        self.catalog = catalogs.build(config, {}, self._loop.time())
+        """What is served now."""
+
+    @property
+    def sessions(self) -> Mapping[str, BackendSession]:
+        """Sessions by backend id, in the gateway's order."""
+        return {name: running.session for name, running in self._running.items()}
+
+    @property
+    def unresolved(self) -> Mapping[str, str]:
+        """Backends that cannot be asked, and why."""
+        return self._unresolved
+
+    def apply(self, applied: Applied) -> None:
+        """Take over a config: start, restart and end what it says, leave the rest alone."""
+        self._config = applied.config
+        former, self._running, self._unresolved = self._running, {}, {}
+        for name, backend in applied.backends.items():
+            old = former.pop(name, None)
+            if backend.config.unresolved is not None:
+                self._unresolved[name] = backend.config.unresolved
+            elif old is not None and backend.fate is Fate.UNCHANGED:
+                self._running[name] = old
+                continue
+            else:
+                self._running[name] = self._start(backend, old.session.snapshot if old else None)
+            if old is not None:
+                self._retire(old)
+        for old in former.values():
+            self._retire(old)
+        self.rebuild()
+
+    def warm(self) -> Catalog | None:
+        """The catalog, if it is fresh: what a list is answered with at no cost."""
+        return self.catalog if self._loop.time() < self._fresh_until else None
+
+    async def fresh(self) -> Catalog:
+        """The catalog, as fresh as its backends' budgets allow.
+
+        Raises:
+            McpError: -32603 where nothing at all is known, or where the failure policy is Strict and a backend has never
+                answered.
+        """
+        now = self._loop.time()
+        waits = [wait for running in self._running.values() if (wait := self._fetch(running, now)) is not None]
+        if waits:
+            await asyncio.gather(*waits)
+            self.rebuild()
+        self._check_policy()
+        return self.catalog
+
+    def ttl_ms(self) -> int:
+        """How long a client may believe the list that is served now."""
+        return self.catalog.ttl_ms(self._loop.time())
+
+    async def call(self, route: Route, call: ToolCall, sink: CallSink) -> CallResult:
+        """Relay a call to the backend its route names.
+
+        Raises:
+            McpError: the backend's own error, or -32603 when it cannot be reached.
+        """
+        if (running := self._running.get(route.backend)) is None:
+            reason = self._unresolved.get(route.backend, "Removed")
+            raise McpError(errors.INTERNAL_ERROR, f"The tool's backend is not available: {reason}")
+        running.calls += 1
+        try:
+            return await running.session.call(call, sink)
+        finally:
+            running.calls -= 1
+            if running.retired and not running.calls:
+                running.task.cancel()
+
+    def retire_all(self) -> list["asyncio.Task[None]"]:
+        """End every session, whatever it carries; give the tasks to wait for."""
+        for running in self._running.values():
+            running.task.cancel()
+        return [running.task for running in self._running.values()]
+
+    def forget(self, principal: str) -> None:
+        """End the sessions with backends that belong to one ended session of a client."""
+        for running in self._running.values():
+            running.session.forget(principal)
+
+    def set_interest(self, interested: bool) -> None:
+        """Say whether anyone subscribes: backends are then looked at by themselves, not only when a list is asked for."""
+        self._interested = interested
+        for running in self._running.values():
+            running.session.interested = interested
+
+    def rebuild(self) -> None:
+        """Make the catalog anew from what is known now, and tell who follows it if a client could see a difference."""
+        self._rebuild_due = False
+        now = self._loop.time()
+        views = {name: running.session.view(now) for name, running in self._running.items()}
+        views |= {name: _unresolved_view(reason) for name, reason in self._unresolved.items()}
+        self.catalog = catalogs.build(self._config, views, now, previous=self.catalog)
+        self._fresh_until = min(
+            (running.session.fresh_until for running in self._running.values()), default=float("inf")
+        )
+        self.on_catalog(self.catalog)
+
+    def _start(self, backend: AppliedBackend, snapshot: Snapshot | None) -> _Running:
+        seed = snapshot if backend.fate in {Fate.KEEP, Fate.REPLACE} else None
+        session = BackendSession(
+            backend.config, backend.credentials, http=self._http, on_change=lambda _: self._changed(), seed=seed
+        )
+        session.interested = self._interested
+        running = _Running(session, self._tasks.create_task(_supervised(session), name=f"backend {backend.config.id}"))
+        # The first list timeout settles what waited for this backend: names of lower backends, an old snapshot.
+        budget_s = backend.config.timeouts.list_ms / 1000
+        self._loop.call_later(budget_s, self._settle, running, backend.fate is Fate.REPLACE)
+        return running
+
+    def _settle(self, running: _Running, replaced: bool) -> None:
+        if running.retired:
+            return
+        if replaced:
+            running.session.expire_seed()
+        self._changed()
+
+    def _retire(self, running: _Running) -> None:
+        """End a session once the calls it still carries have ended."""
+        running.retired = True
+        running.session.interested = False
+        if not running.calls:
+            running.task.cancel()
+
+    def _changed(self) -> None:
+        """Rebuild soon: once for all that changes in this turn of the loop."""
+        if not self._rebuild_due:
+            self._rebuild_due = True
+            self._loop.call_soon(self._rebuild_if_due)
+
+    def _rebuild_if_due(self) -> None:
+        if self._rebuild_due:
+            self.rebuild()
+
+    def _fetch(self, running: _Running, now: float) -> Coroutine[Any, Any, None] | None:
+        """Something to wait for until this backend is fresh, or as fresh as its budget allows; ``None``: not to wait."""
+        session = running.session
+        if now < session.fresh_until:
+            return None
+        if running.fetch is None or running.fetch.done():
+            running.fetch = self._tasks.create_task(session.refreshed(), name=f"refresh {session.config.id}")
+            running.fetch_deadline = now + session.config.timeouts.list_ms / 1000
+        if now >= running.fetch_deadline:
+            return None
+        return _until(running.fetch, running.fetch_deadline)
+
+    def _check_policy(self) -> None:
+        silent = self.catalog.never_answered
+        strict = self._config.failure_policy == "Strict"
+        if silent and (strict or len(silent) == len(self._config.backends)):
+            names = {backend: reason for backend, reason in self.catalog.degraded if backend in silent}
+            raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": names})
+
+
+async def _until(fetch: "asyncio.Task[None]", deadline: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout_at(deadline):
+            await asyncio.shield(fetch)
+
+
+async def _supervised(session: BackendSession) -> None:
+    while True:
+        try:
+            await session.run()
+        except Exception:
+            log.exception("backend_task_failed", backend=session.config.id)
+        await asyncio.sleep(RESTART_S)
+
+
+def _unresolved_view(reason: str) -> BackendView:
+    return BackendView(snapshot=None, settled=True, failing=True, error=reason, next_attempt_ms=0)

@@ -1,0 +1,78 @@
+"""``switchyard-sidecar``: serve one config directory until told to stop."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from switchyard_sidecar import __version__, logs
+from switchyard_sidecar.serving import ListenError, serve
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the sidecar; give the exit status: 0 after SIGTERM or Ctrl-C, 2 for unusable arguments or a taken port."""
+    options = _parser().parse_args(argv)
+    logs.configure(options.log_format, options.log_level)
+    host, port = options.listen
+    run = serve(options.config, host=host, port=port, path=options.path, admin=options.admin)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(until_signalled(run))
+    except ListenError as error:
+        print(f"switchyard-sidecar: {error}", file=sys.stderr)  # noqa: T201 - a command speaks to its user
+        return 2
+    return 0
+
+
+async def until_signalled(run: Coroutine[Any, Any, None]) -> None:
+    """Await ``run``; SIGTERM and SIGINT end it the graceful way, by cancelling it."""
+    task = asyncio.ensure_future(run)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not task.cancelled():
+            raise
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="switchyard-sidecar", description="Serve the MCP gateway that a config directory describes."
+    )
+    parser.add_argument(
+        "--config", required=True, type=Path, metavar="DIR", help="directory with gateway.json and cred_* files"
+    )
+    parser.add_argument(
+        "--listen",
+        default="127.0.0.1:8811",
+        type=_address,
+        metavar="HOST:PORT",
+        help="MCP endpoint (default %(default)s)",
+    )
+    parser.add_argument("--path", metavar="PATH", help="path of the MCP endpoint (default: the config's, /mcp)")
+    parser.add_argument(
+        "--admin", type=_address, metavar="HOST:PORT", help="health, metrics and status (default: none)"
+    )
+    parser.add_argument("--log-format", choices=("json", "console"), default="json")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
+    parser.add_argument("--version", action="version", version=f"switchyard-sidecar {__version__}")
+    return parser
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT, such as 127.0.0.1:8811 or [::1]:8811")
+    return host, int(port)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

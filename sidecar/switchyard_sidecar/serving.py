@@ -1,0 +1,198 @@
+"""The sidecar's life: follow the config directory, listen, serve, and stop without losing anybody's answer.
+
+Everything runs in one task group. Stopping is cancelling :func:`serve`: readiness fails first, then no connection is
+accepted, change streams get their graceful end, calls under way are waited for within a bound, and sessions with backends
+are ended.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import structlog
+from prometheus_client import CollectorRegistry
+
+from switchyard_sidecar.admin.server import Admin
+from switchyard_sidecar.admin.state import State
+from switchyard_sidecar.config.apply import Applied, plan
+from switchyard_sidecar.config.load import ConfigError, Loaded, load
+from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.config.watch import Withdrawn, watch
+from switchyard_sidecar.downstream.endpoint import BODY_BYTES, Endpoint
+from switchyard_sidecar.downstream.guard import Guard
+from switchyard_sidecar.downstream.http import Server
+from switchyard_sidecar.downstream.service import Service
+from switchyard_sidecar.downstream.traffic import Traffic
+from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.upstream.http import HttpPool
+
+log = structlog.get_logger(__name__)
+
+DRAIN_S: Final = 10.0
+"""How long calls under way are waited for at the end; less than a pod's default 30 s of grace."""
+BACKLOG: Final = 1024
+
+_NOTHING: Final = GatewayConfig(namespace="", name="")
+"""What is served while there is no config: an empty list."""
+
+
+class ListenError(OSError):
+    """An address cannot be listened on. The message names it, the reason and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where a sidecar listens."""
+
+    url: str
+    """Of the MCP endpoint."""
+    admin: str | None
+    """Base URL of the admin port."""
+
+
+async def serve(
+    config_dir: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    path: str | None = None,
+    admin: tuple[str, int] | None = None,
+    ready: Callable[[Bound], None] = lambda _: None,
+) -> None:
+    """Serve what ``config_dir`` says until cancelled.
+
+    ``port`` and ``path`` win over the config's; port 0 takes a free one. ``ready`` is called once, when requests are
+    answered.
+
+    Raises:
+        ListenError: an address is taken or not ours.
+    """
+    async with _unwrapped(), asyncio.TaskGroup() as tasks:
+        http = HttpPool()
+        try:
+            sidecar = Sidecar(tasks, http, host=host, path=path)
+            with contextlib.suppress(ConfigError):  # the watch finds the same, and says so
+                sidecar.apply(load(config_dir))
+            async with sidecar.listening(port, admin) as bound:
+                ready(bound)
+                await sidecar.follow(config_dir)
+        finally:
+            for task in sidecar.gateway.retire_all():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+            await http.close()
+
+
+class Sidecar:
+    """One gateway, its endpoint and its state; what :func:`serve` runs."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, *, host: str, path: str | None) -> None:
+        self._host = host
+        self._path = path
+        self._applied: Applied | None = None
+        self.gateway = Gateway(tasks, http, _NOTHING)
+        self.registry = CollectorRegistry()
+        self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry))
+        self.state = State(self.gateway, self._service)
+        self._endpoint = Endpoint(self._service, self._guard(_NOTHING))
+
+    def apply(self, loaded: Loaded) -> None:
+        """Take over a config that was read, whole."""
+        self._applied = plan(self._applied, loaded)
+        config = self._applied.config
+        for warning in loaded.warnings:
+            log.warning("config_warning", detail=warning)
+        self._service.configure(config, self._applied.session_keys)
+        self._endpoint.configure(self._guard(config))
+        self.gateway.apply(self._applied)
+        waiting = sorted(name for name, backend in self._applied.backends.items() if backend.waiting)
+        self.state.applied(waiting)
+        log.info(
+            "config_applied", gateway=f"{config.namespace}/{config.name}", hash=config.config_hash, waiting=waiting
+        )
+
+    def withdraw(self) -> None:
+        """The config is gone: no tools, no credentials, no sessions."""
+        self._applied = None
+        self._service.configure(_NOTHING, (secrets.token_bytes(32),))
+        self.gateway.apply(Applied(config=_NOTHING, backends={}, removed=(), session_keys=()))
+        self.state.withdrawn()
+        log.warning("config_withdrawn")
+
+    async def follow(self, config_dir: Path) -> None:
+        """Apply every change of the directory, for ever. What is invalid is refused whole, and said."""
+        async for observed in watch(config_dir):
+            match observed:
+                case Loaded():
+                    self.apply(observed)
+                case Withdrawn():
+                    self.withdraw()
+                case ConfigError():
+                    self.state.refused(str(observed))
+                    log.error("config_refused", detail=str(observed))
+
+    @contextlib.asynccontextmanager
+    async def listening(self, port: int | None, admin: tuple[str, int] | None) -> AsyncIterator[Bound]:
+        """Listen while the block runs; then stop as the module says.
+
+        Raises:
+            ListenError: an address is taken or not ours.
+        """
+        config = self._applied.config if self._applied else _NOTHING
+        server = Server(self._endpoint.handle, body_bytes=BODY_BYTES)
+        listener = await _listen(server, self._host, config.listener.port if port is None else port)
+        own_port = listener.sockets[0].getsockname()[1]
+        admin_server = Admin(self.state, self.registry)
+        try:
+            admin_url = None if admin is None else await _listen_admin(admin_server, *admin)
+            shown = f"[{self._host}]" if ":" in self._host else self._host
+            url = f"http://{shown}:{own_port}{self._path or config.listener.path}"
+            self.state.listening = True
+            log.info("listening", url=url, admin=admin_url)
+            yield Bound(url, admin_url)
+        finally:
+            self.state.listening = False
+            listener.close()
+            server.pre_shutdown()
+            self._service.hub.end_all()
+            await self._service.drained(DRAIN_S)
+            await server.shutdown(1.0)
+            await admin_server.close()
+            log.info("stopped")
+
+    def _guard(self, config: GatewayConfig) -> Guard:
+        return Guard.of(config.listener, path=self._path or config.listener.path, legacy="Legacy" in config.protocols)
+
+
+async def _listen(server: Server, host: str, port: int) -> asyncio.Server:
+    try:
+        return await asyncio.get_running_loop().create_server(server, host, port, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise _refused(host, port, error) from None
+
+
+async def _listen_admin(admin: Admin, host: str, port: int) -> str:
+    try:
+        return await admin.listen(host, port)
+    except (OSError, OverflowError) as error:
+        raise _refused(host, port, error) from None
+
+
+def _refused(host: str, port: int, error: Exception) -> ListenError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ListenError(f"cannot listen on {host}:{port}: {reason}; choose another port, or 0 for any free one")
+
+
+@contextlib.asynccontextmanager
+async def _unwrapped() -> AsyncIterator[None]:
+    """Let a single failure of the task group's body come out as itself."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) == 1:
+            raise group.exceptions[0] from None
+        raise
