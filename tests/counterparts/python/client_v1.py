@@ -28,7 +28,7 @@ class SdkConnection:
             event("progress", {"progress": done, "total": total, "message": message})
 
         # The SDK tells the server of a cancelled call only when asked to, and keeps the request's id to itself.
-        request_id = self._session._request_id  # noqa: SLF001
+        request_id = self._session._request_id
         try:
             return dumped(await self._session.call_tool(name, arguments, progress_callback=progress))
         except asyncio.CancelledError:

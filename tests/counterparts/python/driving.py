@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -109,7 +109,7 @@ class Session:
                     self._connection = None
                     result({})
                 case _:
-                    raise ValueError(f"unknown request: {request}")
+                    say({"id": number, "error": {"message": f"unknown request: {request}"}})
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever an SDK raises is what the test wants to see
             say({"id": number, "error": described(error)})
 
