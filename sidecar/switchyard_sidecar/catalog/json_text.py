@@ -17,15 +17,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-_SPACE: Final = rb"[ \t\n\r]*+"
-_STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SPACE: Final = rb"[ \t\n\r]*"
+_STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _key: Final = re.compile(rb"(%b)%b:%b" % (_STRING, _SPACE, _SPACE), re.DOTALL)
-_scalar: Final = re.compile(rb'%b|[^\s"\[\]{},:]++' % _STRING, re.DOTALL)
+_scalar: Final = re.compile(rb'%b|[^\s"\[\]{},:]+' % _STRING, re.DOTALL)
 """A string; or a number, ``true``, ``null``, and what somebody took for one."""
-_to_bracket: Final = re.compile(rb'(?:[^"\[\]{}]++|%b)*+[\[\]{}]' % _STRING, re.DOTALL)
-"""Everything up to and including the next bracket outside strings."""
+_structure: Final = re.compile(rb'%b|[\[\]{}"]' % _STRING, re.DOTALL)
+"""A string, a bracket, or the quote of a string that never ends."""
 _mark: Final = re.compile(rb"%b([\[\]{},]|\Z)%b" % (_SPACE, _SPACE))
 """What may stand between two values, with the white space around it; nothing at the end of the text."""
+_QUOTE: Final = ord('"')
 _CLOSING: Final = {ord("["): ord("]"), ord("{"): ord("}")}
 
 _text: Final = msgspec.json.Decoder(str)
@@ -106,17 +107,19 @@ def _value(text: bytes, at: int) -> tuple[int, int]:
         return scalar.end(), 0
     awaited = bytearray()
     depth = 0
-    while bracket := _to_bracket.match(text, at):
-        at = bracket.end()
-        found = text[at - 1]
-        if found in _CLOSING:
+    for part in _structure.finditer(text, at):
+        found = text[part.start()]
+        if found == _QUOTE:
+            if part.end() == part.start() + 1:
+                break
+        elif found in _CLOSING:
             awaited.append(_CLOSING[found])
             depth = max(depth, len(awaited))
         elif awaited.pop() != found:
-            raise JsonTextError("the other closing bracket", at - 1)
+            raise JsonTextError("the other closing bracket", part.start())
         elif not awaited:
-            return at, depth
-    raise JsonTextError("a closing bracket", len(text))
+            return part.end(), depth
+    raise JsonTextError("the end of a string or object", len(text))
 
 
 def _past(text: bytes, at: int, wanted: bytes) -> int:

@@ -1,0 +1,211 @@
+"""All backends' tools as one list: immutable, and the same whatever order the backends answered in.
+
+A catalog is built from the config and what each backend's session shows at one moment. Lists and calls use the same
+catalog, so that whatever is listed can be called. Building one anew after one backend changed reuses what the others gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from switchyard_sidecar.catalog import naming, part
+from switchyard_sidecar.catalog.freshness import Scope, scope_of
+from switchyard_sidecar.catalog.projection import Projection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from switchyard_sidecar.catalog.naming import Plan
+    from switchyard_sidecar.catalog.part import LeftOut, Line, Part, Route
+    from switchyard_sidecar.catalog.snapshot import Snapshot
+    from switchyard_sidecar.config.model import Alias, Backend, GatewayConfig
+
+
+@dataclass(frozen=True, slots=True)
+class BackendView:
+    """One backend as its session shows it."""
+
+    snapshot: Snapshot | None = None
+    settled: bool = False
+    """It has answered once, or its first list timeout has passed: later backends wait for it no more."""
+    failing: bool = False
+    """Its last attempt failed; ``snapshot`` is its last good list."""
+    error: str | None = None
+    """Why it is failing, fit to be shown."""
+    next_attempt_ms: int | None = None
+    """The time until it is asked again."""
+
+
+class Degraded(NamedTuple):
+    """A backend whose tools are missing, or may be out of date."""
+
+    backend: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who claims an exposed name."""
+
+    kind: Literal["alias", "tool"]
+    owner: str
+    """``namespace/name`` of the alias, or of the tool's backend."""
+    tool: str
+    """The backend's own tool name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two claims to one exposed name."""
+
+    name: str
+    winner: Claim
+    loser: Claim
+    exposed_as: str | None
+    """The name that the loser has instead. ``None``: a tool that is not listed, an alias that has no effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """One list for each era, and where its names lead."""
+
+    config: GatewayConfig = field(repr=False)
+    modern: Projection
+    legacy: Projection
+    routes: Mapping[str, Route] = field(repr=False)
+    """By exposed name. A tool that clients of one era do not get to see is in it all the same."""
+    left_out: tuple[LeftOut, ...] = field(repr=False)
+    conflicts: tuple[Conflict, ...] = field(repr=False)
+    degraded: tuple[Degraded, ...]
+    """In gateway order."""
+    unanswered: tuple[str, ...]
+    """Backends that have never answered; under failure policy ``Strict`` each is an error."""
+    scope: Scope
+    plan: Plan = field(repr=False)
+    parts: Mapping[str, Part] = field(repr=False)
+    """By backend, in gateway order: kept for the next catalog."""
+
+
+_UNSEEN: Final = BackendView()
+
+
+def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Catalog | None = None) -> Catalog:
+    """The catalog of these backends. ``views``: by ``namespace/name``; one that is missing has not answered yet.
+
+    ``previous`` only saves work: the result is the same without it.
+    """
+    plan = previous.plan if previous is not None and previous.config is config else naming.plan(config)
+    seen = [views.get(backend.id, _UNSEEN) for backend in config.backends]
+    settled = [_is_settled(backend, view) for backend, view in zip(config.backends, seen, strict=True)]
+    parts: dict[str, Part] = {}
+    routes: dict[str, Route] = {}
+    degraded: list[Degraded] = []
+    for backend, view, its_naming in zip(config.backends, seen, plan.backends, strict=True):
+        awaited = next((config.backends[place].id for place in its_naming.after if not settled[place]), None)
+        if view.snapshot is not None and awaited is None:
+            earlier = tuple(parts.get(config.backends[place].id) for place in its_naming.after)
+            old = None if previous is None else previous.parts.get(backend.id)
+            made = part.make(its_naming, backend.filters, view.snapshot, earlier, routes, old)
+            parts[backend.id] = made
+            routes.update(made.routes)
+        reason = _why_degraded(backend, view, awaited)
+        if reason is not None:
+            degraded.append(Degraded(backend.id, reason))
+    scope = _scope(config, seen)
+    modern, legacy = _projections(config, parts, scope, previous)
+    return Catalog(
+        config=config,
+        modern=modern,
+        legacy=legacy,
+        routes=routes,
+        left_out=tuple(chain.from_iterable(made.left_out for made in parts.values())),
+        conflicts=_conflicts(plan, parts, routes),
+        degraded=tuple(degraded),
+        unanswered=tuple(
+            backend.id for backend, view in zip(config.backends, seen, strict=True) if view.snapshot is None
+        ),
+        scope=scope,
+        plan=plan,
+        parts=parts,
+    )
+
+
+def _is_settled(backend: Backend, view: BackendView) -> bool:
+    return view.settled or view.snapshot is not None or backend.unresolved is not None
+
+
+def _why_degraded(backend: Backend, view: BackendView, awaited: str | None) -> str | None:
+    if backend.unresolved is not None:
+        return backend.unresolved
+    if view.failing:
+        return view.error or "its last attempt failed"
+    if view.snapshot is None:
+        return "it has not answered yet"
+    if awaited is not None:
+        return f"its names depend on {awaited}, which has not answered yet"
+    return None if view.snapshot.complete else "its list was not read to the end"
+
+
+def _scope(config: GatewayConfig, seen: list[BackendView]) -> Scope:
+    if any(backend.auth.type == "Forward" for backend in config.backends):
+        return "private"  # the list varies by caller
+    return scope_of(view.snapshot.scope for view in seen if view.snapshot is not None)
+
+
+def _projections(
+    config: GatewayConfig, parts: Mapping[str, Part], scope: Scope, previous: Catalog | None
+) -> tuple[Projection, Projection]:
+    """The modern list and the legacy one: one object where they are the same."""
+    if previous is not None and _shows_the_same(config, parts, scope, previous):
+        return previous.modern, previous.legacy
+    if config.order == "Backend":
+        # A backend without a list keeps its place, so that a cursor into it still has one.
+        groups = [(each.id, parts[each.id].lines if each.id in parts else ()) for each in config.backends]
+    else:
+        lines = chain.from_iterable(made.lines for made in parts.values())
+        groups = [("", tuple(sorted(lines, key=_exposed)))]
+    legacy_groups = [(group, [line.legacy for line in members]) for group, members in groups]
+    legacy = Projection.of(legacy_groups, scope, config.page_size)
+    if all(line.modern is line.legacy for _, members in groups for line in members):
+        return legacy, legacy
+    modern_groups = [(group, [line.modern for line in members if line.modern is not None]) for group, members in groups]
+    return Projection.of(modern_groups, scope, config.page_size), legacy
+
+
+def _shows_the_same(config: GatewayConfig, parts: Mapping[str, Part], scope: Scope, previous: Catalog) -> bool:
+    return (
+        scope == previous.scope
+        and config.order == previous.config.order
+        and config.page_size == previous.config.page_size
+        and len(parts) == len(previous.parts)
+        and all(mine is theirs for mine, theirs in zip(parts.values(), previous.parts.values(), strict=True))
+    )
+
+
+def _exposed(line: Line) -> str:
+    return line.route.exposed
+
+
+def _conflicts(plan: Plan, parts: Mapping[str, Part], routes: Mapping[str, Route]) -> tuple[Conflict, ...]:
+    aliases = (
+        Conflict(alias.alias, _alias_claim(plan.reserved[alias.alias]), _alias_claim(alias), None)
+        for alias in plan.conflicted
+    )
+    tools = (
+        Conflict(clash.name, _holder(clash.name, plan, routes), Claim("tool", backend, clash.tool), clash.exposed_as)
+        for backend, made in parts.items()
+        for clash in made.clashes
+    )
+    return (*aliases, *tools)
+
+
+def _holder(name: str, plan: Plan, routes: Mapping[str, Route]) -> Claim:
+    if name in plan.reserved:
+        return _alias_claim(plan.reserved[name])
+    return Claim("tool", routes[name].backend, routes[name].tool.name)
+
+
+def _alias_claim(alias: Alias) -> Claim:
+    return Claim("alias", f"{alias.namespace}/{alias.name}", alias.tool)

@@ -1,0 +1,159 @@
+"""One backend's share of a catalog: its tools named, filtered and rendered for both eras.
+
+Making a share is where the work is, and most catalogs differ from the one before in one share. So a share remembers what
+it was made from, and is used again as long as that is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from switchyard_sidecar.catalog import naming
+from switchyard_sidecar.catalog.filters import passes
+from switchyard_sidecar.catalog.projection import Entry
+from switchyard_sidecar.protocol.versions import Era
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from switchyard_sidecar.catalog.definition import Rejection, ToolDefinition
+    from switchyard_sidecar.catalog.naming import BackendNaming, Clash, Exposure
+    from switchyard_sidecar.catalog.snapshot import Snapshot
+    from switchyard_sidecar.config.model import Alias, ToolFilter
+
+_LEGACY_DROP: Final = frozenset({"outputSchema"})
+
+_heading: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where calls of an exposed name go."""
+
+    backend: str
+    """``namespace/name``."""
+    tool: ToolDefinition
+    exposed: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A tool that is not listed, or not to clients of one era."""
+
+    backend: str
+    tool: str
+    """The backend's own name, as far as it can be read."""
+    reason: str
+    era: Era | None = None
+    """``None``: to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One exposed name: where it leads, and how it looks in either era (the same object where it looks the same)."""
+
+    route: Route
+    alias: Alias | None
+    modern: Entry | None
+    legacy: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one backend adds to a catalog."""
+
+    lines: tuple[Line, ...]
+    """In code point order of the exposed names."""
+    routes: dict[str, Route]
+    """By exposed name. Not changed once made."""
+    left_out: tuple[LeftOut, ...]
+    clashes: tuple[Clash, ...]
+    naming: BackendNaming
+    filters: tuple[ToolFilter, ...]
+    tools: tuple[ToolDefinition, ...]
+    rejected: tuple[Rejection, ...]
+    earlier: tuple[Part | None, ...]
+    """The shares of the earlier backends in its name space, whose names it had to avoid."""
+
+    def made_from(
+        self,
+        its_naming: BackendNaming,
+        filters: tuple[ToolFilter, ...],
+        snapshot: Snapshot,
+        earlier: tuple[Part | None, ...],
+    ) -> bool:
+        """Whether making it anew from these would make the same."""
+        return (
+            self.tools is snapshot.tools
+            and len(self.earlier) == len(earlier)
+            and all(mine is theirs for mine, theirs in zip(self.earlier, earlier, strict=True))
+            and self.rejected == snapshot.rejected
+            and self.naming == its_naming
+            and self.filters == filters
+        )
+
+
+def make(
+    its_naming: BackendNaming,
+    filters: tuple[ToolFilter, ...],
+    snapshot: Snapshot,
+    earlier: tuple[Part | None, ...],
+    taken: Container[str],
+    previous: Part | None,
+) -> Part:
+    """A backend's share, or ``previous`` if that still is it. ``taken``: the exposed names of the backends before it."""
+    if previous is not None and previous.made_from(its_naming, filters, snapshot, earlier):
+        return previous
+    tools = {tool.name: tool for tool in snapshot.tools if passes(filters, tool.name)}
+    exposures, clashes = naming.expose(its_naming, tools, taken)
+    rendered = {} if previous is None else {line.route.exposed: line for line in previous.lines}
+    backend = snapshot.backend
+    lines = [
+        _line(backend, tools[exposure.tool], exposure, rendered.get(exposure.name))
+        for exposure in sorted(exposures, key=lambda exposure: exposure.name)
+    ]
+    left_out = [LeftOut(backend, rejection.tool, rejection.reason) for rejection in snapshot.rejected]
+    left_out += [
+        LeftOut(backend, clash.tool, f"the name {clash.name} and the hashed one are taken")
+        for clash in clashes
+        if clash.exposed_as is None
+    ]
+    left_out += [
+        LeftOut(backend, tool.name, reason, Era.MODERN)
+        for tool in tools.values()
+        if (reason := _hidden_from_modern(tool)) is not None
+    ]
+    return Part(
+        lines=tuple(lines),
+        routes={line.route.exposed: line.route for line in lines},
+        left_out=tuple(left_out),
+        clashes=tuple(clashes),
+        naming=its_naming,
+        filters=filters,
+        tools=snapshot.tools,
+        rejected=snapshot.rejected,
+        earlier=earlier,
+    )
+
+
+def _line(backend: str, tool: ToolDefinition, exposure: Exposure, previous: Line | None) -> Line:
+    name, alias = exposure.name, exposure.alias
+    if previous is not None and previous.route.tool is tool and previous.alias == alias:
+        return previous
+    title, description = (None, None) if alias is None else (alias.title, alias.description)
+    heading = _heading([name, title, description]).encode()
+    whole = Entry(name, tool.rendered(name, title, description), heading + tool.digest)
+    if tool.legacy_output:
+        legacy = whole
+    else:
+        legacy = Entry(name, tool.rendered(name, title, description, drop=_LEGACY_DROP), heading + tool.legacy_digest)
+    modern = whole if _hidden_from_modern(tool) is None else None
+    return Line(Route(backend, tool, name), alias, modern, legacy)
+
+
+def _hidden_from_modern(tool: ToolDefinition) -> str | None:
+    if tool.header_fault is not None:
+        return tool.header_fault
+    return "it can only be called as a task of 2025-11-25" if tool.requires_task else None
