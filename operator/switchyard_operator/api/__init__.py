@@ -1,1 +1,1 @@
-"""The three kinds as typed models."""
+"""The three kinds as typed models, and the words they are written in."""

@@ -1,0 +1,131 @@
+"""MCPGateway: one MCP endpoint that lists and calls the tools of its backends."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from switchyard_operator.api.gateway_naming import Naming, Prefix
+from switchyard_operator.api.http import HostPattern, HttpUrl, OriginPattern, UrlPath
+from switchyard_operator.api.model import ApiModel, Breach
+from switchyard_operator.api.names import BackendName, DnsLabel, GatewayName
+from switchyard_operator.api.resource import Metadata, Resource
+from switchyard_operator.api.scalars import Text
+from switchyard_operator.api.selectors import LabelSelector
+from switchyard_operator.api.tool_filter import ToolFilter
+
+Instructions = Annotated[str, Text(r"(.|[\r\n])+", 16384, "text, not empty")]
+
+
+class BackendEntry(ApiModel):
+    """One backend by name, or several of this namespace by label. A backend counts once, where it is first listed."""
+
+    name: BackendName | None = None
+    """The MCPBackend's name. Exactly one of `name` and `selector`. One that does not exist, or does not admit this namespace,
+    keeps its place and is reported (`BackendNotFound`); the rest is served."""
+    namespace: DnsLabel | None = None
+    """The backend's namespace, which must admit this one (`allowedNamespaces` of the backend). Default: the gateway's own. Not
+    with `selector`."""
+    prefix: Prefix | None = None
+    """What stands before the separator in the names of its tools, always, whatever `naming.strategy` says. Letters, digits, `_`,
+    `-` and `.`; it may not contain the separator nor end in the separator's first character, and must leave room for names
+    within `naming.maxLength`. `""`: neither prefix nor separator. Default: made from the backend's name where the strategy
+    wants one. Not with `selector`."""
+    tools: ToolFilter | None = None
+    """Which of its tools are listed on this gateway, of those the backend's own filter keeps. Default: all."""
+    selector: LabelSelector | None = None
+    """All backends of the gateway's namespace with these labels, in order of name, at most 100 (more are left out and reported
+    as `SelectorTooBroad`). Their tools are prefixed under strategy `Auto`, however many they are."""
+
+    def breaches(self) -> Iterator[Breach]:
+        """A name or a selector, and what belongs to a name stays with it."""
+        if (self.name is None) == (self.selector is None):
+            yield Breach((), "must have exactly one of name and selector")
+        elif self.selector is not None:
+            if self.namespace is not None:
+                yield Breach(("namespace",), "is not allowed with selector, which looks in the gateway's own namespace")
+            if self.prefix is not None:
+                yield Breach(("prefix",), "is not allowed with selector; list the backend by name to give it a prefix")
+
+
+class Listener(ApiModel):
+    """The endpoint that clients use. A change of port or path reaches running pods when they are created anew."""
+
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 8811
+    """The port. Default 8811, from 1 to 65535."""
+    path: UrlPath = "/mcp"
+    """The path; it works with and without a slash at its end. Default `/mcp`. At most 512 characters."""
+    allowed_origins: Annotated[tuple[OriginPattern, ...], Field(max_length=64)] = ()
+    """Origins that browsers may come from, such as `https://app.example`; `*` for any. Default: none; clients that send no
+    Origin are always served. At most 64."""
+    allowed_hosts: Annotated[tuple[HostPattern, ...], Field(max_length=64)] = ()
+    """Host names accepted besides loopback names and the listening address, against DNS rebinding; `*` for any. Default: none.
+    At most 64."""
+    public_url: Annotated[HttpUrl | None, Field(alias="publicURL")] = None
+    """The URL that clients outside use, when it differs. Absolute, http or https. Default: none."""
+
+
+class MCPGatewaySpec(ApiModel):
+    """What one endpoint serves, and how."""
+
+    backends: Annotated[tuple[BackendEntry, ...], Field(max_length=512)] = ()
+    """The backends, in order: order decides ties. At most 512 entries. None at all is valid and serves an empty list."""
+    naming: Naming = Naming()
+    """How the names of tools are composed."""
+    order: Literal["Name", "Backend"] = "Name"
+    """`Name`: tools are listed by their exposed names. `Backend`: by the order of `backends`, then by name. Default `Name`."""
+    page_size: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 0
+    """Tools a page of the list. 0: everything in one page, which suits most clients. Default 0, at most 10000."""
+    failure_policy: Literal["Partial", "Strict"] = "Partial"
+    """`Partial`: while a backend has never answered, the rest is listed, and the answer says what is missing. `Strict`: the list
+    is an error until every backend has answered once. Default `Partial`."""
+    protocols: Annotated[tuple[Literal["Modern", "Legacy"], ...], Field(min_length=1, max_length=2)] = (
+        "Modern",
+        "Legacy",
+    )
+    """Which eras of MCP clients may speak. Default: both. Each at most once."""
+    instructions: Instructions | None = None
+    """Text for clients about how to use these tools. Default: none. At most 16384 characters."""
+    listener: Listener = Listener()
+    """The endpoint that clients use."""
+    auth: Mapping[str, Any] | None = None
+    """Reserved: who may use this gateway. Not available yet: a gateway that sets it is refused (`AuthNotSupported`) rather than
+    served open."""
+    visibility: tuple[Any, ...] | None = None
+    """Reserved: which tools are shown to whom. Not available yet: a gateway that sets it is refused (`VisibilityNotSupported`)
+    rather than shown to all."""
+    mode: Literal["Sidecar", "Deployment"] = "Sidecar"
+    """`Sidecar`: beside each agent. `Deployment`: as a Service of its own; not effective yet, and reported. Default `Sidecar`."""
+    replicas: Annotated[int, Field(strict=True, ge=0, le=1000)] | None = None
+    """Replicas in mode `Deployment`. Not effective yet, and reported."""
+    service: Mapping[str, Any] | None = None
+    """Reserved: the Service in mode `Deployment`. Not effective yet, and reported."""
+    sidecar: Mapping[str, Any] | None = None
+    """Reserved: image, resources and other settings of the injected container. Not effective yet, and reported."""
+
+    def breaches(self) -> Iterator[Breach]:
+        """Prefixes fit the naming; each protocol once."""
+        if len(set(self.protocols)) < len(self.protocols):
+            yield Breach(("protocols",), "names an era twice")
+        for index, entry in enumerate(self.backends):
+            fault = entry.prefix and self.naming.prefix_fault(entry.prefix)
+            if fault:
+                yield Breach(("backends", index, "prefix"), fault)
+
+
+class GatewayMetadata(Metadata):
+    """Metadata of an MCPGateway."""
+
+    name: GatewayName
+    """The gateway's name: lower-case letters, digits and `-`, at most 40 characters."""
+
+
+class MCPGateway(Resource):
+    """One MCP endpoint for agents of this namespace: the tools of all its backends in one list, for clients of both eras."""
+
+    kind: Literal["MCPGateway"]
+    """`MCPGateway`."""
+    metadata: GatewayMetadata
+    """Standard object metadata."""
+    spec: MCPGatewaySpec
+    """What the endpoint serves, and how."""

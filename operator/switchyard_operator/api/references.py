@@ -1,0 +1,34 @@
+"""References from a backend to Secrets and ConfigMaps. All of them are local: the object lies in the backend's namespace."""
+
+from typing import Literal
+
+from switchyard_operator.api.model import ApiModel
+from switchyard_operator.api.names import DataKey, ObjectName
+
+
+class SecretKeyRef(ApiModel):
+    """One key of a Secret in the backend's own namespace."""
+
+    name: ObjectName
+    """The Secret's name. When it does not exist, the backend is left out (`SecretNotFound`) and the rest is served; in a
+    cluster it must carry the label `switchyard.dev/credential: "true"` (else `SecretNotLabelled`)."""
+    key: DataKey
+    """The key within the Secret. When it is missing, the backend is left out (`SecretKeyNotFound`)."""
+
+
+class CaRef(ApiModel):
+    """A bundle of CA certificates (PEM) in the backend's own namespace."""
+
+    kind: Literal["ConfigMap", "Secret"] = "ConfigMap"
+    """Where the bundle is kept. Default `ConfigMap`."""
+    name: ObjectName
+    """The object's name. When it does not exist, the backend is left out: a CA that is asked for is never ignored."""
+    key: DataKey = "ca.crt"
+    """The key within the object. Default `ca.crt`. What is not PEM certificates is refused (`InvalidCertificate`)."""
+
+
+class ClientCertificateRef(ApiModel):
+    """A Secret of type `kubernetes.io/tls` in the backend's own namespace."""
+
+    name: ObjectName
+    """The Secret's name; its keys `tls.crt` (the chain) and `tls.key` (not encrypted) are used."""

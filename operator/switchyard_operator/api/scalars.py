@@ -1,0 +1,150 @@
+"""Strings with a syntax: bounded text, durations and quantities.
+
+Each type checks itself with a message for people and describes itself with the same pattern in JSON schema (patterns are
+written in the subset that Python and RE2 share, so that the API server can check them too).
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Annotates ``str``: what it must look like, how long it may be, and how that is said to people."""
+
+    pattern: str
+    """Must match as a whole; written without anchors."""
+    max_length: int
+    meaning: str
+    """Completes the sentence "must be ..."."""
+
+    def check(self, value: str) -> str:
+        """Return the value, or raise with the meaning."""
+        if len(value) > self.max_length:
+            limits = {"length": len(value), "limit": self.max_length}
+            raise PydanticCustomError("too_long_text", "has {length} characters; at most {limit} are allowed", limits)
+        if not re.fullmatch(self.pattern, value):
+            raise PydanticCustomError("text", "must be {meaning}", {"meaning": self.meaning})
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"pattern": f"^{self.pattern}$", "maxLength": self.max_length}
+
+
+class Measure(str):
+    """A string that stands for a whole number of some unit. Compare :attr:`amount`, never the text."""
+
+    __slots__ = ()
+
+    @property
+    def amount(self) -> int:
+        """The value in the type's base unit."""
+        raise NotImplementedError
+
+
+_DURATION = Text(r"([0-9]{1,5}(h|m|s|ms)){1,4}", 32, "a duration such as 500ms, 30s, 10m or 1h30m")
+_UNIT_MS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+
+
+class Duration(Measure):
+    """A length of time as in GEP-2257: up to four terms of h, m, s and ms (``1h30m``, ``500ms``)."""
+
+    __slots__ = ()
+
+    @property
+    def amount(self) -> int:
+        """Milliseconds."""
+        return self.ms
+
+    @property
+    def ms(self) -> int:
+        """Milliseconds."""
+        return sum(int(number) * _UNIT_MS[unit] for number, unit in re.findall(r"([0-9]+)(ms|h|m|s)", self))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(
+            lambda text: cls(_DURATION.check(text)), core_schema.str_schema()
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return _DURATION.__get_pydantic_json_schema__(schema, handler)
+
+
+_QUANTITY = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)(Ki|Mi|Gi|Ti|k|M|G|T)?")
+_UNIT_BYTES = {
+    "": 1,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
+
+
+class Quantity(Measure):
+    """A number of bytes: a whole number, or one with a Kubernetes suffix (``64Mi``, ``1.5G``). Fractions are rounded up."""
+
+    __slots__ = ()
+
+    @property
+    def amount(self) -> int:
+        """Bytes."""
+        return self.bytes
+
+    @property
+    def bytes(self) -> int:
+        """Bytes."""
+        match = _QUANTITY.fullmatch(self)
+        if match is None:
+            raise ValueError(f"{self!r} is not a quantity")
+        return -int(-Decimal(match[1]) * _UNIT_BYTES[match[2] or ""] // 1)
+
+    @classmethod
+    def parse(cls, value: Any) -> "Quantity":
+        """Accept a whole number or a string, as ``x-kubernetes-int-or-string`` does."""
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        text = str(value) if is_number else value
+        if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
+            raise PydanticCustomError("quantity", "must be a number of bytes such as 1048576, 512Ki or 64Mi")
+        return cls(text)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.to_string_ser_schema())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True, "maxLength": 32}
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Annotates a :class:`Measure`: the least and the greatest value, both allowed, as the user would write them."""
+
+    least: str
+    greatest: str
+
+    def check(self, value: Measure) -> Measure:
+        """Return the value, or raise naming both bounds."""
+        kind = type(value)
+        if not kind(self.least).amount <= value.amount <= kind(self.greatest).amount:
+            bounds = {"least": self.least, "greatest": self.greatest}
+            raise PydanticCustomError("within", "must be from {least} to {greatest}", bounds)
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))

@@ -1,0 +1,55 @@
+"""Label selectors, as everywhere in Kubernetes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from switchyard_operator.api.model import ApiModel, Breach
+from switchyard_operator.api.names import LabelKey, LabelValue
+
+
+class LabelRequirement(ApiModel):
+    """One condition on a label."""
+
+    key: LabelKey
+    """The label's key."""
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """`In` and `NotIn` compare with `values`; `Exists` and `DoesNotExist` look at the key alone. An object without the label
+    satisfies `NotIn` and `DoesNotExist`."""
+    values: Annotated[tuple[LabelValue, ...], Field(max_length=64)] = ()
+    """Required with `In` and `NotIn`, not allowed otherwise. At most 64."""
+
+    def breaches(self) -> Iterator[Breach]:
+        """`values` goes with the operators that compare."""
+        if self.operator in {"In", "NotIn"} and not self.values:
+            yield Breach(("values",), f"is required with operator {self.operator}")
+        if self.operator in {"Exists", "DoesNotExist"} and self.values:
+            yield Breach(("values",), f"is not allowed with operator {self.operator}")
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels satisfies the condition."""
+        match self.operator:
+            case "In":
+                return labels.get(self.key) in self.values
+            case "NotIn":
+                return labels.get(self.key) not in self.values
+            case "Exists":
+                return self.key in labels
+            case "DoesNotExist":
+                return self.key not in labels
+
+
+class LabelSelector(ApiModel):
+    """Selects by labels; all conditions must hold. An empty selector selects everything."""
+
+    match_labels: Annotated[Mapping[LabelKey, LabelValue], Field(max_length=64)] = {}
+    """Labels with exactly these values. At most 64."""
+    match_expressions: Annotated[tuple[LabelRequirement, ...], Field(max_length=64)] = ()
+    """Further conditions. At most 64."""
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels is selected."""
+        return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
+            requirement.matches(labels) for requirement in self.match_expressions
+        )

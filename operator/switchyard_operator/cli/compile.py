@@ -1,0 +1,68 @@
+"""``switchyard compile``: print what the operator would write for each gateway. Equal files give equal output.
+
+Secrets are not shown unless asked for. Nor are revisions and the key they are made with: the operator's key is random, and a
+digest under a known key would tell a weak secret to whoever reads the output.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from switchyard_operator.api.resource import Key
+from switchyard_operator.cli.inputs import choose_gateway, describe, read, unused
+from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, compile_gateway
+from switchyard_operator.compile.aliases import idle_aliases
+from switchyard_operator.compile.children import config_map, secret
+from switchyard_operator.manifests.sources import Sources
+from switchyard_sidecar.config.model import CREDENTIAL_KEY_FILE
+
+REDACTED: Final = "<redacted>"
+"""Stands for values; it is no base64, so that applying the output fails instead of destroying credentials."""
+_KEY_MADE_BY_OPERATOR: Final = "<made by the operator>"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the objects of one gateway or of all. Exit code 2 when a gateway is refused."""
+    manifests = read(Sources.of(arguments.files))
+    # Without --gateway all of them are printed; that there is at least one is checked by choosing.
+    wanted: Key | None = arguments.gateway or next(iter(sorted(manifests.objects.gateways)), None)
+    chosen = choose_gateway(manifests, wanted)
+    keys = [chosen] if arguments.gateway else sorted(manifests.objects.gateways)
+    reports: list[Report] = list(idle_aliases(manifests.objects))
+    refused = False
+    for key in keys:
+        try:
+            compiled = compile_gateway(manifests.objects, key, key=None, cluster=True)
+        except GatewayRefused as refusal:
+            refused = True
+            reports += refusal.reports
+            continue
+        reports += compiled.reports
+        for child in _children(compiled, show_secrets=arguments.show_secrets):
+            sys.stdout.write("---\n" + yaml.dump(child, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    lines = dict.fromkeys(describe(report, manifests) for report in reports)
+    for line in (*unused(manifests), *lines):
+        print(line, file=sys.stderr)  # noqa: T201
+    return 2 if refused else 0
+
+
+def _children(compiled: CompiledGateway, *, show_secrets: bool) -> Iterator[dict[str, Any]]:
+    yield config_map(compiled)
+    child = secret(compiled)
+    if not show_secrets:
+        child["data"] = dict.fromkeys(child["data"], REDACTED)
+    yield child | {"data": {**child["data"], CREDENTIAL_KEY_FILE: _KEY_MADE_BY_OPERATOR}}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, as people write them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)

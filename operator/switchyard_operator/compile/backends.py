@@ -1,0 +1,181 @@
+"""One backend as one gateway uses it: a section of the sidecar's config, or the reason why there is none.
+
+A reference that does not resolve costs its backend alone. The backend then keeps its place and its prefix, so that nobody
+else's names change, and its section holds neither address nor credentials.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from switchyard_operator.api.backend import MCPBackend, ServiceRef
+from switchyard_operator.api.fields import FieldPath
+from switchyard_operator.api.resource import Key, Ref
+from switchyard_operator.api.tool_filter import ToolFilter
+from switchyard_operator.compile.credentials import Credentials, Material
+from switchyard_operator.compile.grants import admits, labels_unknown, withholds_credentials
+from switchyard_operator.compile.members import Member
+from switchyard_operator.compile.objects import Objects
+from switchyard_operator.compile.reports import Reason, Report, Severity
+from switchyard_sidecar.config import model as config
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A backend's section, the credential files it needs, and what is to be said."""
+
+    backend: config.Backend
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    reports: tuple[Report, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BackendCompiler:
+    """Compiles the members of one gateway."""
+
+    objects: Objects
+    gateway: Key
+    cluster: bool
+    revision: Callable[[bytes], str]
+    """What :attr:`config.Credential.revision` says of these bytes."""
+
+    def section(self, member: Member, prefix: str | None) -> Section:
+        """The member's section."""
+        backend = self.objects.backends.get(member.key)
+        if backend is None or not admits(backend, self.gateway.namespace, self.objects):
+            return self._not_found(member, prefix, backend)
+        if withholds_credentials(backend, self.gateway.namespace):
+            message = (
+                f"{member.key} does not share its credentials with namespace {self.gateway.namespace}; "
+                "its owner can say so with spec.allowedNamespaces.credentials: Share"
+            )
+            report = self._on_gateway(member, Reason.CREDENTIALS_WITHHELD, message)
+            return Section(_left_out(member.key, prefix, Reason.CREDENTIALS_WITHHELD), reports=(report,))
+        return self._permitted(member, prefix, backend)
+
+    def _not_found(self, member: Member, prefix: str | None, backend: MCPBackend | None) -> Section:
+        message = f"there is no MCPBackend {member.key}"
+        if member.key.namespace != self.gateway.namespace:
+            # The same words whether it is absent or not permitted: one must not learn here what exists elsewhere.
+            message += f" that admits namespace {self.gateway.namespace} (spec.allowedNamespaces of the backend)"
+        reports = [self._on_gateway(member, Reason.BACKEND_NOT_FOUND, message)]
+        if backend is not None and labels_unknown(backend, self.gateway.namespace, self.objects):
+            message = (
+                f"selects namespaces by their labels, and those of {self.gateway.namespace} are not known "
+                "(no Namespace object), so that it is not admitted"
+            )
+            path = ("spec", "allowedNamespaces", "selector")
+            reports.append(_on(backend, Severity.WARNING, path, Reason.NAMESPACE_UNKNOWN, message))
+        return Section(_left_out(member.key, prefix, Reason.BACKEND_NOT_FOUND), reports=tuple(reports))
+
+    def _permitted(self, member: Member, prefix: str | None, backend: MCPBackend) -> Section:
+        followed = dict(Credentials(self.objects, member.key.namespace, self.cluster).of(backend))
+        material = {path: each for path, each in followed.items() if isinstance(each, Material)}
+        reports = [
+            _on(backend, Severity.ERROR, each.field, each.reason, f"{each.message}; the backend is left out")
+            for each in followed.values()
+            if not isinstance(each, Material)
+        ]
+        reports += _not_available(backend)
+        errors = [report for report in reports if report.severity is Severity.ERROR]
+        if errors:
+            return Section(_left_out(member.key, prefix, errors[0].reason), reports=tuple(reports))
+        if backend.spec.service is not None and not self.cluster:
+            message = f"{_url_of_service(backend.spec.service, member.key)} is an address inside a cluster"
+            path = ("spec", "service")
+            reports.append(_on(backend, Severity.NOTE, path, Reason.SERVICE_IN_CLUSTER_ONLY, message))
+        return Section(
+            self._complete(member, prefix, backend, material),
+            {each.file: each.content for each in material.values()},
+            tuple(reports),
+        )
+
+    def _complete(
+        self, member: Member, prefix: str | None, backend: MCPBackend, material: Mapping[FieldPath, Material]
+    ) -> config.Backend:
+        spec = backend.spec
+
+        def credential(*path: str | int) -> config.Credential | None:
+            found = material.get(("spec", *path))
+            if found is None:
+                return None
+            return config.Credential(file=found.file, revision=self.revision(found.content))
+
+        return config.Backend(
+            namespace=member.key.namespace,
+            name=member.key.name,
+            url=spec.url or (_url_of_service(spec.service, member.key) if spec.service else ""),
+            prefix=prefix,
+            host_header=spec.host_header,
+            protocol=config.Era(spec.protocol),
+            transport=config.Transport(spec.transport),
+            headers=tuple(
+                config.Header(
+                    name=header.name,
+                    value=header.value,
+                    credential=credential("headers", index, "valueFrom", "secretKeyRef"),
+                )
+                for index, header in enumerate(spec.headers)
+            ),
+            auth=config.Auth(type=config.AuthType(spec.auth.type), credential=credential("auth", "secretKeyRef")),
+            tls=config.Tls(
+                ca=credential("tls", "caRef"),
+                client_certificate=credential("tls", "clientCertificateRef"),
+                server_name=spec.tls.server_name,
+                insecure_skip_verify=spec.tls.insecure_skip_verify,
+            ),
+            timeouts=config.Timeouts(
+                connect_ms=spec.timeouts.connect.ms,
+                list_ms=spec.timeouts.listing.ms,
+                call_ms=spec.timeouts.call.ms,
+                call_max_ms=spec.timeouts.call_max.ms,
+            ),
+            filters=tuple(
+                config.ToolFilter(include=each.include, exclude=each.exclude)
+                for each in (spec.tools, member.entry.tools)
+                if each is not None and each != ToolFilter()
+            ),
+            cache=config.Cache(
+                min_ttl_ms=spec.cache.min_ttl.ms,
+                max_ttl_ms=spec.cache.max_ttl.ms,
+                default_ttl_ms=spec.cache.default_ttl.ms,
+            ),
+            limits=config.Limits(
+                pages=spec.limits.pages,
+                tools=spec.limits.tools,
+                bytes=spec.limits.total_bytes.bytes,
+                tool_bytes=spec.limits.tool_bytes.bytes,
+            ),
+        )
+
+    def _on_gateway(self, member: Member, reason: Reason, message: str) -> Report:
+        return Report(Severity.ERROR, Ref("MCPGateway", *self.gateway), member.field, reason, message)
+
+
+def _left_out(key: Key, prefix: str | None, reason: Reason) -> config.Backend:
+    return config.Backend(namespace=key.namespace, name=key.name, prefix=prefix, unresolved=str(reason))
+
+
+def _url_of_service(service: ServiceRef, key: Key) -> str:
+    return f"{service.scheme}://{service.name}.{key.namespace}.svc:{service.port}{service.path}"
+
+
+def _not_available(backend: MCPBackend) -> list[Report]:
+    """Fields of later releases. Where ignoring one would open what it is meant to close, the backend is left out."""
+    reports = []
+    if backend.spec.auth.type == "Forward":
+        message = "Forward is not available yet; the backend is left out rather than asked without the caller's token"
+        path: FieldPath = ("spec", "auth", "type")
+        reports.append(_on(backend, Severity.ERROR, path, Reason.FORWARD_NOT_SUPPORTED, message))
+    if backend.spec.pinning.mode == "Enforce":
+        message = "Enforce is not available yet; the backend is left out rather than listed with definitions unchecked"
+        path = ("spec", "pinning", "mode")
+        reports.append(_on(backend, Severity.ERROR, path, Reason.ENFORCE_NOT_SUPPORTED, message))
+    if backend.spec.pinning.mode == "Warn":
+        message = "Warn has no effect yet: definitions are not compared with the pinned digests"
+        path = ("spec", "pinning", "mode")
+        reports.append(_on(backend, Severity.WARNING, path, Reason.NOT_YET_EFFECTIVE, message))
+    return reports
+
+
+def _on(backend: MCPBackend, severity: Severity, path: FieldPath, reason: Reason, message: str) -> Report:
+    return Report(severity, Ref("MCPBackend", *backend.key), path, reason, message)

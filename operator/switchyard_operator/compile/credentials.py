@@ -1,0 +1,145 @@
+"""From a backend's references to the bytes of credential files.
+
+Each reference is resolved on its own, so that all that is wrong with a backend is said at once. A file is named after what
+it was read from, never after what it contains: a rotated secret keeps its file, with another revision.
+"""
+
+import hashlib
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from switchyard_operator.api.backend import MCPBackend
+from switchyard_operator.api.fields import FieldPath
+from switchyard_operator.api.http import bearer_token_fault, header_value_fault
+from switchyard_operator.api.references import CaRef, ClientCertificateRef, SecretKeyRef
+from switchyard_operator.api.resource import CREDENTIAL_LABEL, Key
+from switchyard_operator.compile.objects import Objects
+from switchyard_operator.compile.reports import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A credential's file name and content."""
+
+    file: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A reference that cannot be followed, and why. Says nothing of a secret's content."""
+
+    field: FieldPath
+    reason: Reason
+    message: str
+
+
+class _Failure(Exception):  # noqa: N818 - internal, turned into Unresolved
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Follows the references of one backend."""
+
+    objects: Objects
+    namespace: str
+    require_label: bool
+    """Whether a Secret must carry the label ``switchyard.dev/credential``."""
+
+    def of(self, backend: MCPBackend) -> Iterator[tuple[FieldPath, Material | Unresolved]]:
+        """Every reference of the backend by the path of its field, resolved or not."""
+        spec = backend.spec
+        for index, header in enumerate(spec.headers):
+            if header.value_from is not None:
+                path: FieldPath = ("spec", "headers", index, "valueFrom", "secretKeyRef")
+                yield path, self._follow(path, header.value_from.secret_key_ref)
+        if spec.auth.secret_key_ref is not None:
+            path = ("spec", "auth", "secretKeyRef")
+            yield path, self._follow(path, spec.auth.secret_key_ref, bearer=True)
+        if spec.tls.ca_ref is not None:
+            path = ("spec", "tls", "caRef")
+            yield path, self._follow(path, spec.tls.ca_ref)
+        if spec.tls.client_certificate_ref is not None:
+            path = ("spec", "tls", "clientCertificateRef")
+            yield path, self._follow(path, spec.tls.client_certificate_ref)
+
+    def _follow(
+        self, path: FieldPath, ref: SecretKeyRef | CaRef | ClientCertificateRef, *, bearer: bool = False
+    ) -> Material | Unresolved:
+        try:
+            match ref:
+                case SecretKeyRef():
+                    return self._header_value(ref, bearer=bearer)
+                case CaRef():
+                    return self._authorities(ref)
+                case ClientCertificateRef():
+                    return self._client_certificate(ref)
+        except _Failure as failure:
+            return Unresolved(path, failure.reason, failure.message)
+
+    def _header_value(self, ref: SecretKeyRef, *, bearer: bool) -> Material:
+        content = self._secret(ref.name, ref.key)
+        fault = bearer_token_fault(content) if bearer else header_value_fault(content)
+        if fault:
+            raise _Failure(Reason.INVALID_CREDENTIAL, f"key {ref.key} of Secret {self._at(ref.name)} {fault}")
+        return self._material("Secret", ref.name, ref.key, content)
+
+    def _authorities(self, ref: CaRef) -> Material:
+        read = self._secret if ref.kind == "Secret" else self._config_map
+        content = read(ref.name, ref.key)
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=content.decode("ascii"))
+        except (UnicodeDecodeError, ValueError, ssl.SSLError):
+            message = f"key {ref.key} of {ref.kind} {self._at(ref.name)} does not hold certificates in PEM"
+            raise _Failure(Reason.INVALID_CERTIFICATE, message) from None
+        return self._material(ref.kind, ref.name, ref.key, content)
+
+    def _client_certificate(self, ref: ClientCertificateRef) -> Material:
+        chain, key = self._secret(ref.name, "tls.crt"), self._secret(ref.name, "tls.key")
+        for name, content, wanted in (
+            ("tls.crt", chain, b"-----BEGIN CERTIFICATE-----"),
+            ("tls.key", key, b" PRIVATE KEY-----"),
+        ):
+            if wanted not in content or b"ENCRYPTED" in content:
+                what = "a certificate" if name == "tls.crt" else "a private key that is not encrypted"
+                message = f"key {name} of Secret {self._at(ref.name)} does not hold {what} in PEM"
+                raise _Failure(Reason.INVALID_CERTIFICATE, message)
+        return self._material("ClientCertificate", ref.name, "", chain.rstrip() + b"\n" + key.rstrip() + b"\n")
+
+    def _secret(self, name: str, key: str) -> bytes:
+        secret = self.objects.secrets.get(Key(self.namespace, name))
+        if secret is None:
+            raise _Failure(Reason.SECRET_NOT_FOUND, f"there is no Secret {self._at(name)}")
+        if self.require_label and secret.labels.get(CREDENTIAL_LABEL) != "true":
+            message = f'Secret {self._at(name)} lacks the label {CREDENTIAL_LABEL}: "true"'
+            raise _Failure(Reason.SECRET_NOT_LABELLED, message)
+        if key not in secret.data:
+            message = f"Secret {self._at(name)} has no key {key}{_keys(secret.data)}"
+            raise _Failure(Reason.SECRET_KEY_NOT_FOUND, message)
+        return secret.data[key]
+
+    def _config_map(self, name: str, key: str) -> bytes:
+        config_map = self.objects.config_maps.get(Key(self.namespace, name))
+        if config_map is None:
+            raise _Failure(Reason.CONFIG_MAP_NOT_FOUND, f"there is no ConfigMap {self._at(name)}")
+        if key not in config_map.data:
+            message = f"ConfigMap {self._at(name)} has no key {key}{_keys(config_map.data)}"
+            raise _Failure(Reason.CONFIG_MAP_KEY_NOT_FOUND, message)
+        return config_map.data[key]
+
+    def _material(self, kind: str, name: str, key: str, content: bytes) -> Material:
+        source = f"{kind}\0{self.namespace}\0{name}\0{key}".encode()
+        return Material(f"cred_{hashlib.sha256(source).hexdigest()[:20]}", content)
+
+    def _at(self, name: str) -> str:
+        return f"{self.namespace}/{name}"
+
+
+def _keys(data: Mapping[str, bytes]) -> str:
+    names = ", ".join(sorted(data))
+    return f"; it has {names}" if names else ""

@@ -1,0 +1,23 @@
+"""The bytes of ``gateway.json``, and the hash by which everyone names them."""
+
+import hashlib
+import json
+from typing import Any
+
+from switchyard_sidecar.config.model import GatewayConfig
+
+
+def render(config: GatewayConfig) -> bytes:
+    """The file: all values spelled out (absent ones left out), keys sorted, indented for people who look at it."""
+    return (json.dumps(_tree(config), sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def config_hash(config: GatewayConfig) -> str:
+    """Hex SHA-256 over the canonical JSON of everything but the hash itself."""
+    tree = {name: value for name, value in _tree(config).items() if name != "configHash"}
+    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _tree(config: GatewayConfig) -> dict[str, Any]:
+    return config.model_dump(mode="json", by_alias=True, exclude_none=True)
