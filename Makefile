@@ -33,7 +33,7 @@ lint: setup          ## format, lint, types, layers
 	$(BIN)/lint-imports
 
 bench: setup         ## warm tools/list beside nginx with the same bytes
-	$(BIN)/python bench/warm_list.py
+	$(BIN)/python bench/warm_list.py $(ARGS)
 
 lock:                ## refresh requirements/*.txt from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

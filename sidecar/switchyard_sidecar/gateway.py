@@ -12,6 +12,7 @@ What always holds:
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +20,9 @@ from typing import Any, Final
 import structlog
 
 from switchyard_sidecar.catalog import catalog as catalogs
-from switchyard_sidecar.catalog.catalog import BackendView, Catalog, Route
+from switchyard_sidecar.catalog import freshness
+from switchyard_sidecar.catalog.catalog import BackendView, Catalog
+from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
 from switchyard_sidecar.config.model import GatewayConfig
@@ -33,6 +36,8 @@ log = structlog.get_logger(__name__)
 
 RESTART_S: Final = 1.0
 """A backend's task that failed by a fault of ours is started again after this."""
+LONGEST_TTL_MS: Final = 24 * 3600 * 1000
+"""No list is to be believed longer than this, whatever the config allows."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,10 +66,12 @@ class Gateway:
         self._interested = False
         self._rebuild_due = False
         self._fresh_until = 0.0
+        self._ttl_until = 0.0
+        self._ttl_cap_ms = 0
         self._config = config
         self.on_catalog: Callable[[Catalog], None] = lambda _: None
         """Called with each new catalog, after it can be read."""
-        self.catalog = catalogs.build(config, {}, self._loop.time())
+        self.catalog = catalogs.build(config, {})
         """What is served now."""
 
     @property
@@ -117,7 +124,7 @@ class Gateway:
 
     def ttl_ms(self) -> int:
         """How long a client may believe the list that is served now."""
-        return self.catalog.ttl_ms(self._loop.time())
+        return max(0, min(self._ttl_cap_ms, int((self._ttl_until - self._loop.time()) * 1000)))
 
     async def call(self, route: Route, call: ToolCall, sink: CallSink) -> CallResult:
         """Relay a call to the backend its route names.
@@ -159,11 +166,31 @@ class Gateway:
         now = self._loop.time()
         views = {name: running.session.view(now) for name, running in self._running.items()}
         views |= {name: _unresolved_view(reason) for name, reason in self._unresolved.items()}
-        self.catalog = catalogs.build(self._config, views, now, previous=self.catalog)
-        self._fresh_until = min(
-            (running.session.fresh_until for running in self._running.values()), default=float("inf")
-        )
+        self.catalog = catalogs.build(self._config, views, previous=self.catalog)
+        self._judge(views, now)
         self.on_catalog(self.catalog)
+
+    def _judge(self, views: Mapping[str, BackendView], now: float) -> None:
+        """Work out until when the catalog is fresh, and how its time to live runs down.
+
+        A backend in back-off leaves the catalog as fresh as it can be until its next attempt.
+        """
+        self._fresh_until, self._ttl_until = math.inf, now + LONGEST_TTL_MS / 1000
+        self._ttl_cap_ms = freshness.UNREACHABLE_MS if self._unresolved else LONGEST_TTL_MS if views else 0
+        for name, running in self._running.items():
+            session, view = running.session, views[name]
+            contribution = freshness.contribution_ms(
+                answered=view.snapshot is not None,
+                failing=view.failing,
+                remaining_ms=session.remaining_ttl_ms(now),
+                next_attempt_ms=view.next_attempt_ms,
+            )
+            if view.failing:
+                self._ttl_cap_ms = min(self._ttl_cap_ms, contribution)
+                self._fresh_until = min(self._fresh_until, now + (view.next_attempt_ms or 0) / 1000)
+            else:
+                self._ttl_until = min(self._ttl_until, now + contribution / 1000)
+                self._fresh_until = min(self._fresh_until, session.fresh_until)
 
     def _start(self, backend: AppliedBackend, snapshot: Snapshot | None) -> _Running:
         seed = snapshot if backend.fate in {Fate.KEEP, Fate.REPLACE} else None
@@ -214,11 +241,11 @@ class Gateway:
         return _until(running.fetch, running.fetch_deadline)
 
     def _check_policy(self) -> None:
-        silent = self.catalog.never_answered
+        silent = self.catalog.unanswered
         strict = self._config.failure_policy == "Strict"
         if silent and (strict or len(silent) == len(self._config.backends)):
-            names = {backend: reason for backend, reason in self.catalog.degraded if backend in silent}
-            raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": names})
+            reasons = {each.backend: each.reason for each in self.catalog.degraded if each.backend in silent}
+            raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": reasons})
 
 
 async def _until(fetch: "asyncio.Task[None]", deadline: float) -> None:
@@ -237,4 +264,4 @@ async def _supervised(session: BackendSession) -> None:
 
 
 def _unresolved_view(reason: str) -> BackendView:
-    return BackendView(snapshot=None, settled=True, failing=True, error=reason, next_attempt_ms=0)
+    return BackendView(settled=True, failing=True, error=reason)

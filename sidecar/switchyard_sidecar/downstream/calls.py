@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from switchyard_sidecar.catalog.catalog import Catalog, Route
+from switchyard_sidecar.catalog.catalog import Catalog
+from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.downstream.envelope import Envelope, string
 from switchyard_sidecar.protocol import errors, meta, mirrored_params
 from switchyard_sidecar.protocol.errors import McpError

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from switchyard_sidecar.catalog.catalog import Catalog, Page
+from switchyard_sidecar.catalog.catalog import Catalog, Degraded
+from switchyard_sidecar.catalog.projection import Projection
 from switchyard_sidecar.protocol import meta
 from switchyard_sidecar.protocol.versions import Era
 
@@ -22,7 +23,7 @@ class ListWriter:
     """Writes list answers for one catalog and era. ``_tail`` is everything after the page."""
 
     _era: Era
-    _catalog: Catalog
+    _projection: Projection
     _tail: bytes
 
     @classmethod
@@ -34,9 +35,8 @@ class ListWriter:
         if catalog.degraded:
             notes.append(b"%b:%b" % (_encode(meta.BACKENDS), _encode(_degraded(catalog.degraded))))
         tail = b"" if not notes else b',"_meta":{%b}' % b",".join(notes)
-        if era is Era.MODERN:
-            tail = b',"cacheScope":%b%b' % (_encode(catalog.scope), tail)
-        return cls(era, catalog, tail + b"}}")
+        projection = catalog.modern if era is Era.MODERN else catalog.legacy
+        return cls(era, projection, tail + b"}}")
 
     def write(self, request_id: bytes, cursor: str | None, ttl_ms: int) -> bytes:
         """One whole answer.
@@ -44,17 +44,15 @@ class ListWriter:
         Raises:
             McpError: -32602 for a cursor that is none of ours, or that no longer fits.
         """
-        projection = self._catalog.modern if self._era is Era.MODERN else self._catalog.legacy
-        page: Page = projection.page(cursor)
-        after = b"" if page.next_cursor is None else b',"nextCursor":"%b"' % page.next_cursor.encode()
+        page = self._projection.page(cursor)
+        after = b"]" if page.next_cursor is None else b'],"nextCursor":"%b"' % page.next_cursor.encode()
         if self._era is Era.LEGACY:
-            parts = (b'{"jsonrpc":"2.0","id":', request_id, b',"result":{"tools":[', page.body, b"]", after, self._tail)
+            head = b',"result":{"tools":['
         else:
             head = b',"result":{"resultType":"complete","tools":['
-            ttl = b',"ttlMs":%d' % ttl_ms
-            parts = (b'{"jsonrpc":"2.0","id":', request_id, head, page.body, b"]", after + ttl, self._tail)
-        return b"".join(parts)
+            after += b',"ttlMs":%d,"cacheScope":"%b"' % (ttl_ms, page.scope.encode())
+        return b"".join((b'{"jsonrpc":"2.0","id":', request_id, head, page.body, after, self._tail))
 
 
-def _degraded(entries: Sequence[tuple[str, str]]) -> dict[str, object]:
-    return {"unavailable": [{"backend": backend, "reason": reason} for backend, reason in entries]}
+def _degraded(entries: Sequence[Degraded]) -> dict[str, object]:
+    return {"unavailable": [entry._asdict() for entry in entries]}

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from switchyard_sidecar import __version__
-from switchyard_sidecar.catalog.catalog import Catalog, Route
+from switchyard_sidecar.catalog.catalog import Catalog
+from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
 from switchyard_sidecar.downstream.hub import Hub

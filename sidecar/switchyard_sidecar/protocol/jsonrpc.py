@@ -46,7 +46,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         return self.method is not None and self.id is None
 
 
-class RequestRefused(McpError):
+class InvalidRequestError(McpError):
     """An invalid message whose id could be read, so that the answer can carry it."""
 
     def __init__(self, request_id: bytes | None, message: str) -> None:
@@ -75,18 +75,18 @@ def decode(body: bytes) -> Message:
         raise McpError(errors.PARSE_ERROR, "Parse error: the body is not valid JSON in UTF-8") from None
     message_id = _id(wire.id)
     if wire.jsonrpc is UNSET or bytes(wire.jsonrpc) != b'"2.0"':
-        raise RequestRefused(message_id, 'Invalid Request: "jsonrpc" must be "2.0"')
+        raise InvalidRequestError(message_id, 'Invalid Request: "jsonrpc" must be "2.0"')
     method: str | None = None
     if wire.method is not UNSET:
         try:
             method = _string.decode(wire.method)
         except msgspec.DecodeError:
-            raise RequestRefused(message_id, 'Invalid Request: "method" must be a string') from None
+            raise InvalidRequestError(message_id, 'Invalid Request: "method" must be a string') from None
     elif wire.result is UNSET and wire.error is UNSET:
-        raise RequestRefused(message_id, 'Invalid Request: there is no "method"')
+        raise InvalidRequestError(message_id, 'Invalid Request: there is no "method"')
     params = _optional(wire.params)
     if params is not None and not params.startswith(b"{"):
-        raise RequestRefused(message_id, 'Invalid Request: "params" must be an object')
+        raise InvalidRequestError(message_id, 'Invalid Request: "params" must be an object')
     return Message(message_id, method, params, _optional(wire.result), _optional(wire.error))
 
 
@@ -160,4 +160,4 @@ def _id(raw: Raw | UnsetType) -> bytes | None:
     text = bytes(raw)
     if text.startswith(b'"') or (text.lstrip(b"-").isdigit()):
         return text
-    raise RequestRefused(None, 'Invalid Request: "id" must be a string or an integer')
+    raise InvalidRequestError(None, 'Invalid Request: "id" must be a string or an integer')

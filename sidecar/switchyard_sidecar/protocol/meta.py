@@ -8,7 +8,7 @@ CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-PROGRESS_TOKEN: Final = "progressToken"
+PROGRESS_TOKEN: Final = "progressToken"  # noqa: S105 - not a secret
 TRACE_KEYS: Final = ("traceparent", "tracestate", "baggage")
 """W3C trace context, carried on from caller to backend."""
 
