@@ -98,19 +98,18 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     """
     plan = previous.plan if previous is not None and previous.config is config else naming.plan(config)
     seen = [views.get(backend.id, _UNSEEN) for backend in config.backends]
-    settled = [_is_settled(backend, view) for backend, view in zip(config.backends, seen, strict=True)]
+    awaited = _awaited(config.backends, seen, plan)
     parts: dict[str, Part] = {}
     routes: dict[str, Route] = {}
     degraded: list[Degraded] = []
-    for backend, view, its_naming in zip(config.backends, seen, plan.backends, strict=True):
-        awaited = next((config.backends[place].id for place in its_naming.after if not settled[place]), None)
-        if view.snapshot is not None and awaited is None:
+    for backend, view, its_naming, first in zip(config.backends, seen, plan.backends, awaited, strict=True):
+        if view.snapshot is not None and first is None:
             earlier = tuple(parts.get(config.backends[place].id) for place in its_naming.after)
             old = None if previous is None else previous.parts.get(backend.id)
             made = part.make(its_naming, backend.filters, view.snapshot, earlier, routes, old)
             parts[backend.id] = made
             routes.update(made.routes)
-        reason = _why_degraded(backend, view, awaited)
+        reason = _why_degraded(backend, view, first)
         if reason is not None:
             degraded.append(Degraded(backend.id, reason))
     scope = _scope(config, seen)
@@ -130,6 +129,17 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
         plan=plan,
         parts=parts,
     )
+
+
+def _awaited(backends: tuple[Backend, ...], seen: list[BackendView], plan: Plan) -> list[str | None]:
+    """For each backend, one that it waits for: unsettled, and before it in its name space or in that of one it waits for."""
+    awaited: list[str | None] = []
+    blocking: list[str | None] = []  # what each keeps the later ones waiting for: itself, or what it waits for
+    for backend, view, its_naming in zip(backends, seen, plan.backends, strict=True):
+        first = next((blocking[place] for place in its_naming.after if blocking[place] is not None), None)
+        awaited.append(first)
+        blocking.append(first if _is_settled(backend, view) else backend.id)
+    return awaited
 
 
 def _is_settled(backend: Backend, view: BackendView) -> bool:

@@ -12,7 +12,8 @@ The rules, all of which depend on the declared config and the tool's own name al
    or take it over.
 4. Two backends share a name space when what one's names begin with begins the other's too. There the backends are
    served in gateway order: the first to claim a name has it, the later one's gets the hash. So that the order of answers
-   decides nothing, a later backend's tools wait until every earlier one of its name space is settled.
+   decides nothing, a later backend's tools wait until every earlier one of its name space is settled and waits for none
+   itself.
 5. Claims within one backend are made in code point order of its own names. What cannot even have its hashed name is left
    out and reported.
 
