@@ -1,0 +1,25 @@
+"""The published server-everything behind a gateway: a server that nobody wrote for this test, over both of its transports."""
+
+import pytest
+
+from integration.matrix.asking import Asker, tools_of
+from integration.matrix.gateways import Gateways
+from integration.matrix.table import EVERYTHING, EVERYTHING_SSE, Client, Server
+
+
+@pytest.mark.parametrize("everything", [EVERYTHING, EVERYTHING_SSE], ids=str)
+def test_everything_is_served_to_every_client(
+    everything: Server, client: Client, asker: Asker, gateways: Gateways
+) -> None:
+    """Definitions as from the server itself; a call with structured output; a long one with progress."""
+    # Every client reads the server itself over Streamable HTTP: the definitions are the same on both transports.
+    directly = asker.directly(EVERYTHING, client)
+    with asker.connected(client, gateways.over(everything).url) as connection:
+        assert tools_of(connection) == directly.tools
+        weather = connection.client.call("get-structured-content", location="New York")
+        assert weather["structuredContent"] == {"temperature": 33, "conditions": "Cloudy", "humidity": 82}
+        call = connection.client.start(
+            "call", name="trigger-long-running-operation", arguments={"duration": 0.3, "steps": 3}
+        )
+        assert call.result()["content"][0]["text"].startswith("Long running operation completed.")
+        assert [call.event().params["progress"] for _ in range(3)] == [1, 2, 3]
