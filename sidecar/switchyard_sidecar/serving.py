@@ -76,7 +76,7 @@ async def serve(
         try:
             sidecar = Sidecar(tasks, http, host=host, path=path)
             with contextlib.suppress(ConfigError):  # the watch finds the same, and says so
-                sidecar.apply(load(config_dir))
+                sidecar.apply(await asyncio.to_thread(load, config_dir))
             async with sidecar.listening(port, admin) as bound:
                 ready(bound)
                 await sidecar.follow(config_dir)
