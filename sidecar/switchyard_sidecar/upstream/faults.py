@@ -1,0 +1,116 @@
+"""Why a backend did not give what it was asked for.
+
+A ``reason`` is short, one of a fixed set, and holds nothing that the backend wrote: it goes into status, logs and the
+degraded note of a list. What a backend says itself (a JSON-RPC error) travels as
+:class:`~switchyard_sidecar.protocol.errors.McpError`, to the caller alone.
+"""
+
+from typing import Final
+
+from switchyard_sidecar.protocol import errors
+from switchyard_sidecar.protocol.errors import McpError
+
+CONNECTION_REFUSED: Final = "connection refused"
+CONNECTION_TIMED_OUT: Final = "connection timed out"
+NAME_NOT_RESOLVED: Final = "name not resolved"
+NO_CONNECTION: Final = "no connection"
+CERTIFICATE_NOT_TRUSTED: Final = "certificate not trusted"
+TLS_FAILED: Final = "TLS handshake failed"
+CONNECTION_LOST: Final = "connection lost"
+NO_ANSWER_IN_TIME: Final = "no answer in time"
+NO_ANSWER: Final = "ended without an answer"
+NOT_HTTP: Final = "answer is not HTTP"
+NOT_JSON_RPC: Final = "answer is not JSON-RPC"
+NOT_A_LIST: Final = "answer holds no list of tools"
+TOO_LARGE: Final = "answer too large"
+REDIRECTED: Final = "redirected elsewhere"
+SESSION_LOST: Final = "session unknown to the backend"
+NO_COMMON_VERSION: Final = "no common protocol version"
+NO_ENDPOINT: Final = "no endpoint event"
+FOREIGN_ENDPOINT: Final = "endpoint event names another origin"
+BAD_SESSION_ID: Final = "invalid session id"
+BAD_CREDENTIAL: Final = "credential unusable"
+BAD_CERTIFICATE: Final = "CA or client certificate unusable"
+BAD_URL: Final = "request cannot be made"
+HEADER_MISMATCH_PERSISTS: Final = "rejects its own mirrored headers"
+VERSION_REFUSED: Final = "refuses the protocol version"
+BUSY: Final = "too many calls at once"
+TOO_MANY_SESSIONS: Final = "too many sessions in use"
+CALL_IDLE: Final = "call timed out: no message for too long"
+CALL_OVERDUE: Final = "call timed out: absolute limit"
+CLOSED: Final = "backend withdrawn"
+
+AMBIGUOUS: Final = frozenset({401, 403, 407, 408, 429})
+"""Statuses that, like 5xx, may come from whatever stands before the backend: they say nothing of the backend itself."""
+
+
+def is_ambiguous(status: int) -> bool:
+    """Whether an HTTP status says nothing of the backend itself."""
+    return status in AMBIGUOUS or status >= 500
+
+
+class Fault(Exception):  # noqa: N818 - faults are states of a backend, not errors of ours
+    """The backend did not give what it was asked for. ``reason`` says why, in one of our own phrases."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Unreachable(Fault):
+    """No connection came about: nothing was sent."""
+
+
+class Disconnected(Fault):
+    """The connection ended before the answer did. What was sent may have been acted upon."""
+
+
+class Silent(Fault):
+    """Connected, but no answer within the time given."""
+
+
+class Malformed(Fault):
+    """An answer that is no answer: not HTTP, not JSON-RPC, or without what it must hold."""
+
+
+class TooLarge(Fault):
+    """An answer exceeded its limit of bytes and was given up."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_LARGE)
+
+
+class SessionLost(Fault):
+    """The backend does not know the session (any more); it has not acted on the request."""
+
+    def __init__(self) -> None:
+        super().__init__(SESSION_LOST)
+
+
+class NoStream(Fault):
+    """The backend offers no change stream here. That is normal, and not asked again on this connection."""
+
+    def __init__(self) -> None:
+        super().__init__("no change stream")
+
+
+class Refused(Fault):
+    """An HTTP status that is no success; ``error`` is the JSON-RPC error of the body, if there is one."""
+
+    def __init__(self, status: int, error: McpError | None = None) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.error = error
+
+
+class BackendUnavailable(McpError):  # noqa: N818 - it is what the caller is told
+    """What a caller is told when its call did not get through to a backend or the answer did not get back."""
+
+    def __init__(self, backend: str, reason: str) -> None:
+        super().__init__(errors.INTERNAL_ERROR, f"Backend unavailable: {reason}", {"backend": backend})
+        self.reason = reason
+
+
+def reason_of(error: Fault | McpError) -> str:
+    """What status and logs say of a failure; never the backend's own words."""
+    return error.reason if isinstance(error, Fault) else f"JSON-RPC error {error.code}"

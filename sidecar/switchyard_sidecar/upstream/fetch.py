@@ -1,0 +1,101 @@
+"""Reading a backend's list: all pages, each tool checked, one snapshot.
+
+A list of many megabytes is worked on in slices, so that the loop is not held up; a definition that came before, byte for
+byte, is not read again.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import structlog
+
+from switchyard_sidecar.catalog import freshness, listing, snapshot
+from switchyard_sidecar.catalog.definition import Rejection, ToolDefinition, parse_tool
+from switchyard_sidecar.catalog.listing import ListPage, MalformedListError
+from switchyard_sidecar.catalog.snapshot import Snapshot
+from switchyard_sidecar.config.model import Backend
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream.deadline import within
+from switchyard_sidecar.upstream.faults import Malformed, TooLarge
+from switchyard_sidecar.upstream.pace import Pace
+from switchyard_sidecar.upstream.peer import Peer
+from switchyard_sidecar.upstream.walk import Ask, Step, Walk, Walked
+
+log = structlog.get_logger(__name__)
+
+
+async def read_list(peer: Peer, config: Backend, pace: Pace, previous: Snapshot | None, began: float) -> Snapshot:
+    """Walk all pages and make a snapshot of them. ``began``: now, in monotonic seconds.
+
+    Raises:
+        McpError: the backend answered with an error.
+        Fault: it did not answer, or with something that is no list.
+    """
+    async with within(pace.walk_s):
+        walked, pages = await _walk(peer, config, pace)
+        if walked.cut is not None:
+            log.warning("list_incomplete", backend=config.id, reason=walked.cut.value, tools=len(walked.entries))
+        tools, rejected = await _checked(walked.entries, config.limits.tool_bytes, pace.slice_s, previous)
+    ttls = [freshness.effective_ttl_ms(page.ttl_ms, peer.era, config.cache) for page in pages]
+    without_pages = freshness.effective_ttl_ms(config.cache.default_ttl_ms, peer.era, config.cache)
+    return snapshot.make(
+        backend=config.id,
+        tools=tools,
+        rejected=rejected,
+        ttl_ms=min(ttls, default=without_pages),
+        scope=freshness.scope_of(page.cache_scope for page in pages),
+        era=peer.era,
+        version=peer.version,
+        fetched_at=began,
+        complete=walked.cut is None,
+        max_tools=config.limits.tools,
+        previous=previous,
+    )
+
+
+async def _walk(peer: Peer, config: Backend, pace: Pace) -> tuple[Walked, list[ListPage]]:
+    walk = Walk(config.limits)
+    step: Step = walk.first
+    pages: list[ListPage] = []
+    while isinstance(step, Ask):
+        if step is walk.first:
+            pages = []
+        next_step: Step | None
+        try:
+            async with within(pace.answer_s):
+                raw = await peer.list_page(step.cursor, step.max_bytes)
+            page = listing.split_tools_result(raw.result)
+        except MalformedListError:
+            raise Malformed(faults.NOT_A_LIST) from None
+        except TooLarge:
+            if (next_step := walk.too_large()) is None:
+                raise
+        except McpError as error:
+            if (next_step := walk.refused(error.code)) is None:
+                raise
+        else:
+            pages.append(page)
+            next_step = walk.page(page.tools, page.next_cursor, raw.size_bytes)
+        step = next_step
+    return step, pages
+
+
+async def _checked(
+    entries: Sequence[bytes], max_bytes: int, slice_s: float, previous: Snapshot | None
+) -> tuple[list[ToolDefinition], list[Rejection]]:
+    known = {tool.raw: tool for tool in previous.tools} if previous is not None else {}
+    tools: list[ToolDefinition] = []
+    rejected: list[Rejection] = []
+    until = time.monotonic() + slice_s
+    for place, entry in enumerate(entries):
+        if time.monotonic() >= until:
+            await asyncio.sleep(0)
+            until = time.monotonic() + slice_s
+        tool = known.get(entry) or parse_tool(entry, max_bytes=max_bytes)
+        if isinstance(tool, Rejection):
+            rejected.append(Rejection(tool.tool or f"#{place}", tool.reason))
+        else:
+            tools.append(tool)
+    return tools, rejected

@@ -1,0 +1,244 @@
+"""HTTP towards backends: the one place that opens connections. Everything else sees :class:`Reply` and :class:`Fault`.
+
+What is not left to the library's defaults, and why:
+
+- No limit on connections in total or per host: a few hundred listening backends would use it up. What bounds them is that each
+  backend has one change stream, one read of its list, and ``Pace.calls`` calls.
+- No total timeout (it would end streams): whoever sends a request sets its limit. Connecting has the backend's own.
+- Idle connections are kept 4 s, less than common servers keep theirs (uvicorn: 5 s), so that a POST is seldom written into a
+  connection that is just being closed. A request that may be repeated is, once.
+- No cookies here: a legacy session keeps its own jar, and nothing else has any.
+- ``Accept-Encoding: identity``: any answer may turn out to be a stream, and a compressed stream is a delayed one.
+- Redirects are followed by our own rule: 307 and 308, same origin, a few. Method, body and headers stay.
+- Dead peers of silent streams are found by TCP keep-alive.
+- Bytes are counted as they are read. No proxy and no ``.netrc`` from the environment.
+"""
+
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+from aiohttp.abc import AbstractCookieJar
+from yarl import URL
+
+from switchyard_sidecar import __version__
+from switchyard_sidecar.config.model import Backend
+from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
+from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, TooLarge, Unreachable
+from switchyard_sidecar.upstream.tls import Contexts, settings
+
+JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
+ACCEPT: Final = f"{JSON}, {EVENT_STREAM}"
+
+KEEP_ALIVE_S: Final = 4.0
+MAX_REDIRECTS: Final = 3
+MAX_HEADER_BYTES: Final = 32 * 1024
+"""The status line, and each header line of an answer."""
+READ_BUFFER_BYTES: Final = 64 * 1024
+_REDIRECTS: Final = frozenset({307, 308})
+_TCP_KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""A peer that is gone without a word is noticed after a minute."""
+
+
+class Reply:
+    """An answer whose headers have come and whose body has not been read."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status: Final = response.status
+        self.media_type: Final = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        """Without parameters, in lower case; empty when there is none."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is a success."""
+        return 200 <= self.status < 300
+
+    def header(self, name: str) -> str | None:
+        """A header's value; of several the first."""
+        return self._response.headers.get(name)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives.
+
+        Raises:
+            Fault: the connection was lost.
+        """
+        with _translated():
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+
+    async def body(self, max_bytes: int) -> bytes:
+        """The whole body.
+
+        Raises:
+            Fault: it is longer than ``max_bytes``, or the connection was lost.
+        """
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in self.chunks():
+            size += len(chunk)
+            if size > max_bytes:
+                raise TooLarge
+            parts.append(chunk)
+        return b"".join(parts)
+
+
+class HttpPool:
+    """Connections and TLS contexts, shared by all backends. Made, used and closed in one event loop."""
+
+    def __init__(self) -> None:
+        self._contexts = Contexts()
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_socket),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": f"switchyard/{__version__}", "Accept-Encoding": "identity"},
+            timeout=aiohttp.ClientTimeout(total=None),
+            read_bufsize=READ_BUFFER_BYTES,
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+        )
+
+    async def endpoint(self, config: Backend, credentials: Mapping[str, bytes]) -> Endpoint:
+        """What is needed to talk to a backend.
+
+        Raises:
+            Fault: its URL, a header or a certificate is unusable.
+        """
+        url = address(config)
+        headers = fixed_headers(config, credentials)
+        tls = await self._contexts.get(settings(config.tls, credentials)) if url.scheme == "https" else True
+        return Endpoint(url, headers, tls, config.tls.server_name, config.timeouts.connect_ms / 1000)
+
+    def send(
+        self,
+        endpoint: Endpoint,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        url: URL | None = None,
+        cookies: AbstractCookieJar | None = None,
+        repeatable: bool = False,
+    ) -> AbstractAsyncContextManager[Reply]:
+        """Send one request; the reply is open inside the context, and its connection is given up with it if unread.
+
+        ``url`` overrides the endpoint's. A ``repeatable`` request is sent once more when the connection is lost before any
+        answer, as happens when the server closes an idle one. Entering raises :class:`Fault`.
+        """
+        return self._send(endpoint, method, headers, body, url or endpoint.url, cookies, repeatable)
+
+    @asynccontextmanager
+    async def _send(
+        self,
+        endpoint: Endpoint,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        url: URL,
+        cookies: AbstractCookieJar | None,
+        repeatable: bool,
+    ) -> AsyncIterator[Reply]:
+        for _ in range(MAX_REDIRECTS + 1):
+            all_headers = {**endpoint.headers, **headers}
+            if cookies is not None and (cookie := _cookie(cookies, url)):
+                all_headers["Cookie"] = cookie
+            try:
+                response = await self._open(endpoint, method, all_headers, body, url)
+            except Disconnected:
+                if not repeatable:
+                    raise
+                repeatable = False
+                response = await self._open(endpoint, method, all_headers, body, url)
+            try:
+                if cookies is not None and response.cookies:
+                    cookies.update_cookies(response.cookies, url)
+                if response.status not in _REDIRECTS:
+                    yield Reply(response)
+                    return
+                url = _redirected(url, response.headers.get("Location", ""))
+            finally:
+                response.close()  # a no-op when the body was read: the connection is back in the pool by then
+        raise Malformed(faults.REDIRECTED)
+
+    async def _open(
+        self, endpoint: Endpoint, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
+    ) -> aiohttp.ClientResponse:
+        with _translated():
+            return await self._session.request(
+                method,
+                url,
+                headers=headers,
+                data=body,
+                allow_redirects=False,
+                ssl=endpoint.tls,
+                server_hostname=endpoint.server_name,
+                timeout=aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s),
+            )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _redirected(url: URL, location: str) -> URL:
+    try:
+        target = url.join(URL(location, encoded=True))
+        same = bool(location) and target.origin() == url.origin()
+    except ValueError:
+        same = False
+    if not same:
+        raise Malformed(faults.REDIRECTED)
+    return target
+
+
+def _cookie(cookies: AbstractCookieJar, url: URL) -> str:
+    return "; ".join(f"{name}={morsel.coded_value}" for name, morsel in cookies.filter_cookies(url).items())
+
+
+def _socket(info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+    family, kind, protocol, *_ = info
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _TCP_KEEPALIVE.items():
+        with suppress(AttributeError, OSError):  # not every system has each of them
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the library's exceptions into faults; most particular first, since they inherit from each other."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError:
+        raise Unreachable(faults.CONNECTION_TIMED_OUT) from None
+    except aiohttp.ClientConnectorDNSError:
+        raise Unreachable(faults.NAME_NOT_RESOLVED) from None
+    except aiohttp.ClientConnectorCertificateError:
+        raise Unreachable(faults.CERTIFICATE_NOT_TRUSTED) from None
+    except (aiohttp.ClientSSLError, ssl.SSLError):
+        raise Unreachable(faults.TLS_FAILED) from None
+    except aiohttp.ClientConnectorError as error:
+        is_refusal = isinstance(error.os_error, ConnectionRefusedError)
+        raise Unreachable(faults.CONNECTION_REFUSED if is_refusal else faults.NO_CONNECTION) from None
+    except aiohttp.ClientResponseError:
+        raise Malformed(faults.NOT_HTTP) from None
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, OSError):
+        raise Disconnected(faults.CONNECTION_LOST) from None
+    except (aiohttp.ClientError, ValueError):
+        raise Fault(faults.BAD_URL) from None

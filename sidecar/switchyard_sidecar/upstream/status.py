@@ -1,0 +1,55 @@
+"""What one backend's session shows of itself: for ``/status``, metrics and logs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from switchyard_sidecar.protocol.versions import Era
+from switchyard_sidecar.upstream.peer import ServerInfo
+
+State = Literal["connecting", "ready", "failing"]
+StreamState = Literal["none", "opening", "open", "lost"]
+
+
+@dataclass(slots=True)
+class Counters:
+    """What has happened since the session began."""
+
+    reads: int = 0
+    """Lists read to the end."""
+    failures: int = 0
+    """Attempts that failed."""
+    notifications: int = 0
+    """Changes that the backend announced."""
+    streams: int = 0
+    """Change streams that were opened."""
+    calls: int = 0
+    """Calls relayed, with whatever outcome."""
+    faults: int = 0
+    """Calls that did not get through, or whose answer did not get back."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendStatus:
+    """One moment of one backend. Times are Unix seconds."""
+
+    state: State
+    era: Era | None
+    """None before it is known."""
+    version: str | None
+    server_info: ServerInfo
+    """What the backend calls itself; not to be relied on."""
+    tools: int | None
+    """How many its last good list has; None before the first."""
+    complete: bool
+    """Whether that list was read to its end."""
+    stream: StreamState
+    """Its change stream; ``none``: it offers none."""
+    last_error: str | None
+    """Why it is failing; None when it is not."""
+    last_success_at: float | None
+    next_attempt_at: float | None
+    """When a failing backend is tried again; None while it is not failing, or being tried."""
+    calls_running: int
+    call_sessions: int
+    """Sessions held for calls with a legacy backend."""
+    counters: Counters
