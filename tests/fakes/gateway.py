@@ -104,7 +104,9 @@ async def gateway(directory: Path, backends: Backends, **keys: Any) -> AsyncIter
             if running.done():
                 await running  # says why it did not start
             raise
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0), skip_auto_headers=("Accept", "Content-Type", "User-Agent")
+        ) as http:
             url, admin = bound.result().url, bound.result().admin
             assert admin is not None
             yield Gateway(directory, url, admin, http, ModernClient(url, http), LegacyClient(url, http), running)
