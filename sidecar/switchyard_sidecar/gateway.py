@@ -191,6 +191,8 @@ class Gateway:
             else:
                 self._ttl_until = min(self._ttl_until, now + contribution / 1000)
                 self._fresh_until = min(self._fresh_until, session.fresh_until)
+        if self._awaited():  # not a list to be served, however fresh: it is for fresh() to say why
+            self._fresh_until = 0.0
 
     def _start(self, backend: AppliedBackend, snapshot: Snapshot | None) -> _Running:
         seed = snapshot if backend.fate in {Fate.KEEP, Fate.REPLACE} else None
@@ -240,11 +242,15 @@ class Gateway:
             return None
         return _until(running.fetch, running.fetch_deadline)
 
-    def _check_policy(self) -> None:
+    def _awaited(self) -> tuple[str, ...]:
+        """Backends without whose first answer there is no list: any under Strict, under Partial all or none."""
         silent = self.catalog.unanswered
         strict = self._config.failure_policy == "Strict"
-        if silent and (strict or len(silent) == len(self._config.backends)):
-            reasons = {each.backend: each.reason for each in self.catalog.degraded if each.backend in silent}
+        return silent if strict or len(silent) == len(self._config.backends) else ()
+
+    def _check_policy(self) -> None:
+        if awaited := self._awaited():
+            reasons = {each.backend: each.reason for each in self.catalog.degraded if each.backend in awaited}
             raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": reasons})
 
 
