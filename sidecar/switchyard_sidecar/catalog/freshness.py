@@ -65,8 +65,3 @@ def contribution_ms(*, answered: bool, failing: bool, remaining_ms: int, next_at
     if failing:
         return UNREACHABLE_MS if next_attempt_ms is None else min(UNREACHABLE_MS, max(next_attempt_ms, 0))
     return remaining_ms if answered else 0
-
-
-def result_ttl_ms(contributions: Iterable[int]) -> int:
-    """The ``ttlMs`` of a result: the least of its contributions; 0 without any."""
-    return min(contributions, default=0)
