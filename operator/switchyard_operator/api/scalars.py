@@ -4,10 +4,11 @@ Each type checks itself with a message for people and describes itself with the 
 written in the subset that Python and RE2 share, so that the API server can check them too).
 """
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -50,8 +51,17 @@ class Measure(str):
         """The value in the type's base unit."""
         raise NotImplementedError
 
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        """The measure that a value from YAML stands for, or an error that says what is expected."""
+        raise NotImplementedError
 
-_DURATION = Text(r"([0-9]{1,5}(h|m|s|ms)){1,4}", 32, "a duration such as 500ms, 30s, 10m or 1h30m")
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.to_string_ser_schema())
+
+
+_DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 _UNIT_MS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
@@ -71,14 +81,15 @@ class Duration(Measure):
         return sum(int(number) * _UNIT_MS[unit] for number, unit in re.findall(r"([0-9]+)(ms|h|m|s)", self))
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(
-            lambda text: cls(_DURATION.check(text)), core_schema.str_schema()
-        )
+    def parse(cls, value: Any) -> Self:
+        """Accept text of the right syntax; a bare number has no unit and is refused."""
+        if not isinstance(value, str) or not _DURATION.fullmatch(value):
+            raise PydanticCustomError("duration", "must be a duration such as 500ms, 30s, 10m or 1h30m")
+        return cls(value)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return _DURATION.__get_pydantic_json_schema__(schema, handler)
+        return {"type": "string", "pattern": f"^{_DURATION.pattern}$", "maxLength": 32}
 
 
 _QUANTITY = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)(Ki|Mi|Gi|Ti|k|M|G|T)?")
@@ -111,10 +122,10 @@ class Quantity(Measure):
         match = _QUANTITY.fullmatch(self)
         if match is None:
             raise ValueError(f"{self!r} is not a quantity")
-        return -int(-Decimal(match[1]) * _UNIT_BYTES[match[2] or ""] // 1)
+        return math.ceil(Decimal(match[1]) * _UNIT_BYTES[match[2] or ""])
 
     @classmethod
-    def parse(cls, value: Any) -> "Quantity":
+    def parse(cls, value: Any) -> Self:
         """Accept a whole number or a string, as ``x-kubernetes-int-or-string`` does."""
         is_number = isinstance(value, int) and not isinstance(value, bool)
         text = str(value) if is_number else value

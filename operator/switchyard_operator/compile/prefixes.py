@@ -38,17 +38,20 @@ def prefixes(gateway: MCPGateway, members: Sequence[Member]) -> tuple[str | None
 
 
 def shared_names(gateway: MCPGateway, members: Sequence[Member], chosen: Sequence[str | None]) -> Iterator[Report]:
-    """A warning for each group of backends whose tools meet in one name space."""
+    """A warning for each group of backends whose tools may come to the same name: equal prefixes, or none at all."""
     groups = defaultdict[str | None, list[Member]](list)
     for member, prefix in zip(members, chosen, strict=True):
         groups[prefix].append(member)
     for prefix, group in groups.items():
-        if len(group) > 1:
-            names = ", ".join(str(member.key) for member in group)
-            how = f'the prefix "{prefix}"' if prefix else "no prefix"
-            message = f"{names} share {how}: where two have a tool of one name, the later one's gets a hash; give each a prefix"
-            ref = Ref("MCPGateway", *gateway.key)
-            yield Report(Severity.WARNING, ref, group[1].field, Reason.SHARED_NAMES, message)
+        names = ", ".join(str(member.key) for member in group)
+        if prefix and len(group) > 1:
+            message = f'{names} share the prefix "{prefix}"'
+        elif prefix == "" and len(members) > 1:
+            message = f"{names} without a prefix may have tools named like those of the others"
+        else:
+            continue
+        message += ": of two equal names the later backend's gets a hash, and its tools wait for the earlier's answer"
+        yield Report(Severity.WARNING, Ref("MCPGateway", *gateway.key), group[-1].field, Reason.SHARED_NAMES, message)
 
 
 def _joint(naming: Naming) -> str:

@@ -119,8 +119,9 @@ def _shown(detail: ErrorDetails) -> str:
     value = detail["input"]
     if detail["type"] == "missing" or isinstance(value, dict | list) or _may_be_secret(detail["loc"], value):
         return ""
-    text = f'"{value}"' if isinstance(value, str) else _as_yaml(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+    text = value if isinstance(value, str) else _as_yaml(value)
+    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+    return f'"{text}"' if isinstance(value, str) else text
 
 
 def _may_be_secret(path: FieldPath, value: object) -> bool:

@@ -1,7 +1,7 @@
 """From the texts of files to :class:`Objects`, with everything that is wrong with them at once."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.gateway import MCPGateway
-from switchyard_operator.api.resource import API_VERSION, GROUP, Ref
+from switchyard_operator.api.resource import API_VERSION, DEFAULT_NAMESPACE, GROUP, Ref
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.manifests.core import CORE_KINDS, Core, read_core
 from switchyard_operator.manifests.documents import Document, documents
@@ -25,6 +25,27 @@ OWN_KINDS: Final[Mapping[str, type[Own]]] = {
     "MCPToolAlias": MCPToolAlias,
     "MCPGateway": MCPGateway,
 }
+
+_METADATA_FIELDS: Final = frozenset(
+    [
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    ]
+)
+"""Of Kubernetes' ObjectMeta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +128,14 @@ class _Loading:
             self._fault(document, ("apiVersion",), message)
             return
         model = OWN_KINDS[kind]
+        explained = list(_unknown_metadata(document.value))
         try:
             resource = model.model_validate(document.value)
         except ValidationError as error:
-            self._explained(document, kind, explain(model, error))
+            explained += explain(model, error)
         else:
             self._keep(document, Ref(kind, *resource.key), resource)
+        self._explained(document, kind, explained)
 
     def _add_core(self, document: Document, kind: str) -> None:
         result = read_core(kind, document.value)
@@ -142,6 +165,19 @@ class _Loading:
 
 
 def _name(tree: dict[str, Any]) -> str:
+    """``namespace/name`` as far as they can be read."""
     metadata = tree.get("metadata")
-    names = (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else ()
-    return "/".join(name for name in names if isinstance(name, str))
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return ""
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
+    return f"{namespace}/{metadata['name']}" if isinstance(namespace, str) else str(metadata["name"])
+
+
+def _unknown_metadata(tree: dict[str, Any]) -> Iterator[Explained]:
+    """The models leave metadata to Kubernetes, which may add to it; in a file, an unknown field is a slip."""
+    metadata = tree.get("metadata")
+    for name in metadata if isinstance(metadata, dict) else ():
+        if name not in _METADATA_FIELDS:
+            near = nearest(name, list(_METADATA_FIELDS))
+            hint = f"; did you mean {near}?" if near else ""
+            yield Explained(("metadata", name), f"there is no such field{hint}", "")
