@@ -4,7 +4,12 @@ import pytest
 
 from integration.matrix.asking import Asker, tools_of
 from integration.matrix.gateways import Gateways
-from integration.matrix.table import EVERYTHING, EVERYTHING_SSE, Client, Server
+from integration.matrix.table import EVERYTHING, EVERYTHING_SSE, MODERN, Client, Server
+
+NEEDS_ROOTS = {"get-roots-list"}
+"""Offered to clients that declare roots, which a gateway does not relay yet, and so does not declare."""
+NEEDS_TASKS = {"simulate-research-query"}
+"""Requires task support of 2025-11-25, which the modern revision has not got."""
 
 
 @pytest.mark.parametrize("everything", [EVERYTHING, EVERYTHING_SSE], ids=str)
@@ -13,9 +18,10 @@ def test_everything_is_served_to_every_client(
 ) -> None:
     """Definitions as from the server itself; a call with structured output; a long one with progress."""
     # Every client reads the server itself over Streamable HTTP: the definitions are the same on both transports.
-    directly = asker.directly(EVERYTHING, client)
+    directly = asker.directly(EVERYTHING, client).tools
+    left_out = NEEDS_ROOTS | NEEDS_TASKS if client.version == MODERN else NEEDS_ROOTS
     with asker.connected(client, gateways.over(everything).url) as connection:
-        assert tools_of(connection) == directly.tools
+        assert tools_of(connection) == {name: tool for name, tool in directly.items() if name not in left_out}
         weather = connection.client.call("get-structured-content", location="New York")
         assert weather["structuredContent"] == {"temperature": 33, "conditions": "Cloudy", "humidity": 82}
         call = connection.client.start(
