@@ -7,7 +7,6 @@ another. It is only ever hashed, never sent.
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -62,15 +61,13 @@ def read(text: bytes) -> Reading:
         raise NotJsonError(f"it is not valid JSON: {error.msg} at character {error.pos}") from None
 
 
-def digest(reading: Reading, *, without: str | None = None) -> bytes:
-    """SHA-256 of the canonical form, of an object without its member ``without`` if that is given.
+def digest(reading: Reading) -> bytes:
+    """SHA-256 of the canonical form.
 
     Raises:
         NotJsonError: a string holds half of a surrogate pair, which no UTF-8 can carry.
     """
     value = reading.value
-    if without is not None and isinstance(value, Mapping):
-        value = {key: member for key, member in value.items() if key != without}
     try:
         form = _form.encode([value, reading.repeated] if reading.repeated else value).encode()
     except UnicodeEncodeError:

@@ -6,24 +6,23 @@ lose the whole list because of this one tool. No ``$ref`` is followed and no sch
 Sources: 2026-07-28 and 2025-11-25 ``server/tools``.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any, Final
 
 from switchyard_sidecar.catalog import canonical, json_text
 from switchyard_sidecar.catalog.canonical import NotJsonError
 from switchyard_sidecar.catalog.json_text import JsonTextError, Member
+from switchyard_sidecar.catalog.legacy_view import legible
+from switchyard_sidecar.catalog.splice import quoted, spliced
 from switchyard_sidecar.protocol import mirrored_params
 from switchyard_sidecar.protocol.mirrored_params import InvalidAnnotation, MirroredParam
+from switchyard_sidecar.protocol.versions import Era
 
 MAX_DEPTH: Final = 256
 """Levels of nesting in one definition. Many JSON parsers end a little above; none that matter end below."""
 
-_OUTPUT_SCHEMA: Final = "outputSchema"
 _LEGIBLE_NAME: Final = 200
 """Characters of a refused tool's name that are reported."""
-
-_quote: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,40 +37,34 @@ class ToolDefinition:
     """Where the value of ``name`` stands in ``raw``."""
     digest: bytes
     """Of its canonical form: see :mod:`switchyard_sidecar.catalog.canonical`."""
+    legacy_raw: bytes
+    """The definition as legacy clients can read it: see :mod:`switchyard_sidecar.catalog.legacy_view`."""
     legacy_digest: bytes
-    """The same for what a legacy client can see of it."""
+    """``digest`` for ``legacy_raw``."""
     mirrored: tuple[MirroredParam, ...]
     """Parameters that modern calls repeat in headers."""
     header_fault: str | None
     """Why its ``x-mcp-header`` annotations are invalid: a modern client must not get to see it."""
-    legacy_output: bool
-    """Whether legacy clients can read its ``outputSchema``: there is none, or its root says ``"type": "object"``."""
     requires_task: bool
     """Whether it can only be called as a task of 2025-11-25, which a modern client cannot do."""
 
     def rendered(
-        self,
-        name: str,
-        title: str | None = None,
-        description: str | None = None,
-        *,
-        drop: frozenset[str] = frozenset(),
+        self, name: str, title: str | None = None, description: str | None = None, *, era: Era = Era.MODERN
     ) -> bytes:
-        """The definition under an exposed name: with overrides where given, without the members in ``drop``.
+        """The definition under an exposed name, with overrides where given, as clients of an era can read it.
 
         An overridden member keeps its place, an absent one is appended. All else is as received, ``name`` too if it is
         the exposed one.
         """
-        values = {"name": name, "title": title, "description": description}
-        changes = {key: value for key, value in values.items() if value is not None}
-        if name == self.name:
-            del changes["name"]
-        if not changes and not drop:
-            return self.raw
-        if changes.keys() == {"name"} and not drop:
+        raw = self.raw if era is Era.MODERN else self.legacy_raw
+        values = {"name": None if name == self.name else name, "title": title, "description": description}
+        changes = {key: quoted(value) for key, value in values.items() if value is not None}
+        if not changes:
+            return raw
+        if changes.keys() == {"name"} and raw is self.raw:
             start, end = self.name_at
-            return b"%b%b%b" % (self.raw[:start], _quote(name).encode(), self.raw[end:])
-        return _spliced(self.raw, changes, drop)
+            return b"%b%b%b" % (raw[:start], changes["name"], raw[end:])
+        return spliced(raw, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +109,18 @@ def _checked(raw: bytes, spans: list[Member]) -> ToolDefinition | Rejection:
     except InvalidAnnotation as invalid:
         mirrored, header_fault = (), invalid.reason
     named = next(span for span in spans if span.key == "name")
-    legacy_output = _is_legacy_output(definition)
+    legacy_raw = legible(raw, definition)
     return ToolDefinition(
         name=name,
         raw=raw,
         name_at=(named.value, named.end),
         digest=digest,
-        legacy_digest=digest if legacy_output else canonical.digest(reading, without=_OUTPUT_SCHEMA),
+        legacy_raw=legacy_raw,
+        legacy_digest=digest if legacy_raw is raw else canonical.digest(canonical.read(legacy_raw)),
         mirrored=mirrored,
         header_fault=header_fault,
-        legacy_output=legacy_output,
         requires_task=_requires_task(definition),
     )
-
-
-def _is_legacy_output(definition: dict[str, Any]) -> bool:
-    if _OUTPUT_SCHEMA not in definition:
-        return True
-    schema = definition[_OUTPUT_SCHEMA]
-    return isinstance(schema, dict) and schema.get("type") == "object"
 
 
 def _requires_task(definition: dict[str, Any]) -> bool:
@@ -148,27 +134,3 @@ def _name_of(raw: bytes, spans: list[Member]) -> str:
     except JsonTextError:
         return ""
     return names[0][:_LEGIBLE_NAME] if names else ""
-
-
-def _spliced(raw: bytes, changes: dict[str, str], drop: frozenset[str]) -> bytes:
-    """``raw`` with these members' values changed or appended, and without those in ``drop``."""
-    spans = list(json_text.members(raw))
-    pieces = [raw[: spans[0].start]]
-    missing = dict(changes)
-    before = 0  # the end of the member before; what separates two members belongs to the later one
-    for span in spans:
-        if span.key in drop:
-            before = span.end
-            continue
-        if len(pieces) > 1:
-            pieces.append(raw[before : span.start])
-        value = missing.pop(span.key, None)
-        pieces.append(raw[span.start : span.end] if value is None else raw[span.start : span.value] + _json(value))
-        before = span.end
-    pieces.extend(b",%b:%b" % (_json(key), _json(value)) for key, value in missing.items())
-    pieces.append(raw[spans[-1].end :])
-    return b"".join(pieces)
-
-
-def _json(text: str) -> bytes:
-    return _quote(text).encode()

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from switchyard_sidecar.catalog.snapshot import Snapshot
     from switchyard_sidecar.config.model import Alias, ToolFilter
 
-_LEGACY_DROP: Final = frozenset({"outputSchema"})
-
 _heading: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -145,10 +143,11 @@ def _line(backend: str, tool: ToolDefinition, exposure: Exposure, previous: Line
     title, description = (None, None) if alias is None else (alias.title, alias.description)
     heading = _heading([name, title, description]).encode()
     whole = Entry(name, tool.rendered(name, title, description), heading + tool.digest)
-    if tool.legacy_output:
+    if tool.legacy_raw is tool.raw:
         legacy = whole
     else:
-        legacy = Entry(name, tool.rendered(name, title, description, drop=_LEGACY_DROP), heading + tool.legacy_digest)
+        text = tool.rendered(name, title, description, era=Era.LEGACY)
+        legacy = Entry(name, text, heading + tool.legacy_digest)
     modern = whole if _hidden_from_modern(tool) is None else None
     return Line(Route(backend, tool, name), alias, modern, legacy)
 

@@ -8,6 +8,7 @@ import pytest
 
 from switchyard_sidecar.catalog.definition import MAX_DEPTH, Rejection, ToolDefinition, parse_tool
 from switchyard_sidecar.protocol.mirrored_params import MirroredParam
+from switchyard_sidecar.protocol.versions import Era
 from unit.catalog.samples import MAX_BYTES, accepted, tool
 
 EXAMPLES = Path(__file__).parents[2] / "data" / "mcp-examples-2026-07-28" / "Tool"
@@ -189,59 +190,71 @@ def test_only_the_names_value_changes(raw: bytes, rendered: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "title", "description", "drop", "rendered"),
+    ("raw", "title", "description", "era", "rendered"),
     [
         pytest.param(
-            b'{"title":"T","name":"a","description":"D","inputSchema":{}}', "X", "Y", (),
+            b'{"title":"T","name":"a","description":"D","inputSchema":{}}', "X", "Y", Era.MODERN,
             b'{"title":"X","name":"b","description":"Y","inputSchema":{}}', id="in place",
         ),
         pytest.param(
-            b'{"name":"a", "inputSchema":{} }', "X", "Y", (),
+            b'{"name":"a", "inputSchema":{} }', "X", "Y", Era.MODERN,
             b'{"name":"b", "inputSchema":{},"title":"X","description":"Y" }', id="absent ones last",
         ),
         pytest.param(
-            b'{"name":"a","description":"D","inputSchema":{}}', "X", None, (),
+            b'{"name":"a","description":"D","inputSchema":{}}', "X", None, Era.MODERN,
             b'{"name":"b","description":"D","inputSchema":{},"title":"X"}', id="one of two",
         ),
         pytest.param(
-            b'{"name":"a","t\\u0069tle":"T","inputSchema":{}}', "X", None, (),
+            b'{"name":"a","t\\u0069tle":"T","inputSchema":{}}', "X", None, Era.MODERN,
             b'{"name":"b","t\\u0069tle":"X","inputSchema":{}}', id="by the decoded key",
         ),
         pytest.param(
-            b'{"name":"a","title":null,"inputSchema":{}}', "", None, (),
+            b'{"name":"a","title":null,"inputSchema":{}}', "", None, Era.MODERN,
             b'{"name":"b","title":"","inputSchema":{}}', id="an empty override is one",
         ),
         pytest.param(
-            b'{"name":"a","title":{"x":[1]},"inputSchema":{}}', 'q"\\\n\u00e9', None, (),
+            b'{"name":"a","title":{"x":[1]},"inputSchema":{}}', 'q"\\\n\u00e9', None, Era.MODERN,
             '{"name":"b","title":"q\\"\\\\\\né","inputSchema":{}}'.encode(), id="escaped as JSON needs it",
         ),
         pytest.param(
-            b'{"name":"a","outputSchema":[1],"inputSchema":{}}', None, None, ("outputSchema",),
+            b'{"name":"a","outputSchema":[1],"inputSchema":{}}', None, None, Era.LEGACY,
             b'{"name":"b","inputSchema":{}}', id="dropped from the middle",
         ),
         pytest.param(
-            b'{ "outputSchema":[1], "name":"a","inputSchema":{}}', None, None, ("outputSchema",),
+            b'{ "outputSchema":[1], "name":"a","inputSchema":{}}', None, None, Era.LEGACY,
             b'{ "name":"b","inputSchema":{}}', id="dropped from the front",
         ),
         pytest.param(
-            b'{"name":"a","inputSchema":{} , "outputSchema":[1] }', None, None, ("outputSchema",),
+            b'{"name":"a","inputSchema":{} , "outputSchema":[1] }', None, None, Era.LEGACY,
             b'{"name":"b","inputSchema":{} }', id="dropped from the end",
         ),
         pytest.param(
-            b'{"name":"a","inputSchema":{},"outputSchema":[1]}', "X", None, ("outputSchema",),
+            b'{"name":"a","inputSchema":{},"outputSchema":[1]}', "X", None, Era.LEGACY,
             b'{"name":"b","inputSchema":{},"title":"X"}', id="dropped and appended",
         ),
         pytest.param(
-            b'{"name":"a","inputSchema":{"outputSchema":1}}', None, None, ("outputSchema",),
+            b'{"name":"a","inputSchema":{"outputSchema":1}}', None, None, Era.LEGACY,
             b'{"name":"b","inputSchema":{"outputSchema":1}}', id="inner look-alikes stay",
+        ),
+        pytest.param(
+            b'{"name":"a","inputSchema":{"properties":{"x": true ,"y":{"z":true},"n":false},"type":"object"}}', "X", None, Era.LEGACY,
+            b'{"name":"b","inputSchema":{"properties":{"x": {} ,"y":{"z":true},"n":{"not":{}}},"type":"object"},"title":"X"}', id="boolean properties as objects",
+        ),
+        pytest.param(
+            b'{"name":"a","inputSchema":{"properties":{"x": true}},"outputSchema":{"type":"object","properties":{"r":true}}}', None, None, Era.LEGACY,
+            b'{"name":"b","inputSchema":{"properties":{"x": {}}},"outputSchema":{"type":"object","properties":{"r":{}}}}', id="in the output too",
+        ),
+        pytest.param(
+            b'{"name":"a","inputSchema":{"properties":{"x":true}}}', None, None, Era.MODERN,
+            b'{"name":"b","inputSchema":{"properties":{"x":true}}}', id="2020-12 as it is for modern clients",
         ),
     ],
 )  # fmt: skip
-def test_overrides_keep_their_place_and_dropped_members_leave_no_trace(
-    raw: bytes, title: str | None, description: str | None, drop: tuple[str, ...], rendered: bytes
+def test_overrides_keep_their_place_and_the_legacy_view_leaves_no_trace(
+    raw: bytes, title: str | None, description: str | None, era: Era, rendered: bytes
 ) -> None:
     """What changes is spliced into the bytes as received; the result is valid JSON."""
-    text = accepted(raw).rendered("b", title, description, drop=frozenset(drop))
+    text = accepted(raw).rendered("b", title, description, era=era)
     assert text == rendered
     json.loads(text)
 
@@ -264,12 +277,19 @@ def test_overrides_keep_their_place_and_dropped_members_leave_no_trace(
 def test_only_an_object_schema_is_legible_output_for_legacy_clients(schema: Any, legible: bool) -> None:
     """Revisions up to 2025-11-25 demand ``"type": "object"`` at the root."""
     members = {} if schema is None else {"outputSchema": schema}
-    assert tool("t", **members).legacy_output is legible
+    assert (b"outputSchema" in tool("t", **members).legacy_raw) is (legible and schema is not None)
+
+
+def test_what_legacy_clients_can_read_is_the_same_object() -> None:
+    """Boolean schemas deeper than the first level trouble nobody, and cost nothing."""
+    members = {"inputSchema": {"type": "object", "properties": {"x": {"items": True, "properties": {"y": False}}}}}
+    definition = tool("t", outputSchema={"type": "object"}, **members)
+    assert definition.legacy_raw is definition.raw
 
 
 def test_a_null_output_schema_is_not_legible() -> None:
     """A null is no absence for clients that check."""
-    assert tool("t", outputSchema=None).legacy_output is False
+    assert tool("t", outputSchema=None).legacy_raw == tool("t").raw
 
 
 @pytest.mark.parametrize(
