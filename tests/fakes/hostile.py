@@ -129,6 +129,11 @@ class HostileBackend:
         """Where it listens, or has listened."""
         return f"http://127.0.0.1:{self._port}/mcp"
 
+    def in_place_of(self, other: "HostileBackend") -> Self:
+        """Listen where another backend has listened."""
+        self._port = other._port
+        return self
+
     async def start(self) -> None:
         """Listen on a free port; after :meth:`stop`, on the same port again."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_HEAD_BYTES)

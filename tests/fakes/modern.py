@@ -14,15 +14,17 @@ META = "io.modelcontextprotocol/"
 class ModernBackend(OrdinaryBackend):
     """Serves discovery, lists, calls and change streams."""
 
-    def __init__(self, *definitions: Tool, ttl_ms: Any = 60_000, scope: Any = "public") -> None:
+    def __init__(
+        self, *definitions: Tool, ttl_ms: Any = 60_000, scope: Any = "public", list_changed: bool = True
+    ) -> None:
         super().__init__(*definitions)
         self.ttl_ms = ttl_ms
         """What lists say; ``...``: nothing."""
         self.scope = scope
         """What lists say; ``...``: nothing."""
         self.versions = (VERSION,)
-        self.list_changed = True
-        """Whether change streams honour ``toolsListChanged``."""
+        self.list_changed = list_changed
+        """Whether changes are announced: said on discovery, and honoured on change streams."""
         self.call = lambda request: hostile.result({"resultType": "complete", **said(request)})
 
     async def notify(self) -> None:

@@ -202,7 +202,10 @@ async def discover(peer: ModernPeer, *, limit_s: float) -> era.Outcome:
         return era.ErrorAnswer(fault.status, fault.error.code, _supported(fault.error.data))
     except Silent:
         return era.NoAnswer()
-    except (faults.Unreachable, Disconnected) as fault:
+    except Disconnected as fault:
+        # A stream that ended in order, and held no answer, is what a server may make of a method it does not know.
+        return era.OtherAnswer(200) if fault.reason == faults.NO_ANSWER else era.NoConnection(fault.reason)
+    except faults.Unreachable as fault:
         return era.NoConnection(fault.reason)
     except Fault:  # no HTTP, no JSON-RPC, too large, redirected: an answer, if not one of ours
         return era.OtherAnswer(200)

@@ -128,11 +128,10 @@ async def test_era_is_found_anew_when_the_backend_changes_it(tmp_path: Path) -> 
     async with LegacyBackend(tool("old")) as old, gateway(tmp_path, {"a": old}) as gw:
         assert (await gw.modern.list()).names == ["old"]
         await old.stop()
-        new = ModernBackend(tool("new"))
-        new._port = old._port
-        async with new:
+        async with ModernBackend(tool("new")).in_place_of(old) as new:
             await eventually(lambda: listed(gw.modern, ["new"]), within_s=10)
-            assert new.complaints == []
+            assert (await gw.modern.call("new")).text["tool"] == "new"
+            assert new.of("tools/call")
 
 
 async def test_pinned_era_is_not_probed(tmp_path: Path) -> None:
@@ -154,7 +153,8 @@ async def test_pinned_era_is_not_probed(tmp_path: Path) -> None:
         pytest.param({"ttl_ms": 30_000, "scope": ""}, 30_000, "private", id="no scope at all"),
         pytest.param({"ttl_ms": 30_000, "scope": "tenant"}, 30_000, "private", id="a scope nobody knows"),
         pytest.param({"ttl_ms": None, "scope": None}, 0, "private", id="null"),
-        pytest.param({"ttl_ms": 10**30, "scope": "public"}, 600_000, "public", id="no end in sight"),
+        pytest.param({"ttl_ms": 10**17, "scope": "public"}, 600_000, "public", id="longer than maxTTL"),
+        pytest.param({"ttl_ms": 10**30, "scope": "public"}, 0, "public", id="no time anybody means"),
     ],
 )
 async def test_freshness_is_always_said_to_modern_clients(

@@ -109,18 +109,24 @@ DEFINITIONS = [
     b'{"name":"extras","title":"T","icons":[{"src":"data:,"}],"annotations":{"readOnlyHint":true,"x":null},"_meta":{"vendor/k":1},"inputSchema":{"type":"object"}}',
     '{"name":"text","description":"ü \\u00fc \\ud83d\\ude00 😀 \\/ \\u0000","inputSchema":{"type":"object"}}'.encode(),
 ]
+LEGACY = {DEFINITIONS[3]: DEFINITIONS[3].replace(b'"a":true,"b":false', b'"a":{},"b":{"not":{}}')}
+"""What legacy clients see otherwise."""
 
 
 @pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
 async def test_definitions_arrive_byte_for_byte(
     tmp_path: Path, make: type[ModernBackend] | type[LegacyBackend]
 ) -> None:
-    """What a backend wrote is what a client of either era reads: keys, order, blanks, numbers, escapes."""
+    """What a backend wrote is what a client of either era reads: keys, order, blanks, numbers, escapes.
+
+    Only boolean property schemas are written as objects for legacy clients, whose SDKs would refuse the whole list.
+    """
     async with make(*DEFINITIONS) as backend, gateway(tmp_path, {"a": backend}) as gw:
         await gw.legacy.initialize()
         for client in (gw.modern, gw.legacy):
             body = (await client.list()).body
-            assert [definition for definition in DEFINITIONS if definition not in body] == []
+            expected = [LEGACY.get(each, each) if client is gw.legacy else each for each in DEFINITIONS]
+            assert [definition for definition in expected if definition not in body] == []
 
 
 async def test_only_the_name_changes_when_a_tool_is_exposed_under_another(tmp_path: Path) -> None:
@@ -217,12 +223,16 @@ async def test_name_that_comes_twice_is_listed_once(tmp_path: Path) -> None:
 )
 async def test_answer_that_is_no_list_is_a_failure_and_no_empty_list(tmp_path: Path, garbage: Reply) -> None:
     """What cannot be read is never taken for "no tools": the list before it stays, and without one there is an error."""
-    async with ModernBackend(tool("a"), ttl_ms=0) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        backend.list_changed = False
+    async with (
+        ModernBackend(tool("a"), ttl_ms=0, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+    ):
         backend.always("tools/list", garbage)
         assert (await gw.modern.list()).error["code"] == -32603
-    async with ModernBackend(tool("a"), ttl_ms=0) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        backend.list_changed = False
+    async with (
+        ModernBackend(tool("a"), ttl_ms=0, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+    ):
         assert (await gw.modern.list()).names == ["a"]
         backend.always("tools/list", garbage)
         assert (await gw.modern.list()).names == ["a"]
@@ -250,8 +260,8 @@ async def test_backends_words_reach_neither_headers_nor_status(tmp_path: Path) -
             b'"x":1e400,"y":340282366920938463463374607431768211455',
         ),
         (
-            '{"resultType":"complete","content":[{"type":"text","text":"\\u00fc ü"}],"_meta":{"v/k": 1.0}}'.encode(),
-            b'"v/k": 1.0',
+            '{"resultType":"complete","content":[{"type":"text","text":"\\u00fc ü"}],"_meta":{"v/k":1.0}}'.encode(),
+            b'"v/k":1.0',
         ),
         (
             b'{"resultType":"complete","content":[],"structuredContent":{"b":1,"a":[1.0, 2e3]}}',

@@ -94,8 +94,11 @@ def page(names: list[str], **more: Any) -> Reply:
 )
 async def test_walk_that_fails_midway_takes_nothing_away(tmp_path: Path, fault: Reply) -> None:
     """A page that cannot be read says nothing about the tools on it: they stay, listed and callable."""
-    async with ModernBackend(*tools("a", "b", "c", "d"), ttl_ms=0) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        backend.page_size, backend.list_changed = 2, False
+    async with (
+        ModernBackend(*tools("a", "b", "c", "d"), ttl_ms=0, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+    ):
+        backend.page_size = 2
         assert (await gw.modern.list()).names == ["a", "b", "c", "d"]
         first = backend.answer
 
@@ -188,11 +191,10 @@ async def test_pages_asked_for_give_every_tool_once(tmp_path: Path, size: int) -
 async def test_walk_over_a_changing_list_misses_and_repeats_nothing(tmp_path: Path) -> None:
     """Tools come and go, and a backend reconnects, between the pages: those that stay are met exactly once."""
     async with (
-        ModernBackend(*tools(*NAMES[:40]), ttl_ms=0) as one,
-        ModernBackend(*tools(*NAMES[:40]), ttl_ms=0) as two,
+        ModernBackend(*tools(*NAMES[:40]), ttl_ms=0, list_changed=False) as one,
+        ModernBackend(*tools(*NAMES[:40]), ttl_ms=0, list_changed=False) as two,
         gateway(tmp_path, {"one": one, "two": two}, pageSize=9) as gw,
     ):
-        one.list_changed = two.list_changed = False
         present = NAMES[:40]
         turn = 0
 
@@ -235,10 +237,9 @@ async def test_foreign_cursor_is_refused(tmp_path: Path, cursor: str) -> None:
 async def test_all_pages_of_one_list_have_one_scope(tmp_path: Path) -> None:
     """A list that turned private between two pages is started anew, so that no cache mixes the two."""
     async with (
-        ModernBackend(*tools(*NAMES), ttl_ms=0) as backend,
+        ModernBackend(*tools(*NAMES), ttl_ms=0, list_changed=False) as backend,
         gateway(tmp_path, {"a": backend}, pageSize=100) as gw,
     ):
-        backend.list_changed = False
         first = await gw.modern.list()
         assert first.result["cacheScope"] == "public"
         backend.scope = "private"

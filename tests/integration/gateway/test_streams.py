@@ -165,8 +165,10 @@ async def test_equal_definitions_written_otherwise_are_no_change(tmp_path: Path)
 )
 async def test_silent_change_of_any_part_is_noticed_and_told(tmp_path: Path, change: dict[str, Any]) -> None:
     """A backend that changes a definition and announces nothing is found out at the next reading."""
-    async with ModernBackend(tool("a"), ttl_ms=0) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        backend.list_changed = False
+    async with (
+        ModernBackend(tool("a"), ttl_ms=0, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+    ):
         await gw.modern.list()
         async with gw.modern.listen() as stream:
             backend.tools[:] = [tool("a", **change)]
@@ -178,15 +180,17 @@ async def test_silent_change_of_any_part_is_noticed_and_told(tmp_path: Path, cha
 async def test_silent_change_reaches_subscribers_although_nobody_lists(
     tmp_path: Path, make: type[OrdinaryBackend]
 ) -> None:
-    """While anyone subscribes, every backend is looked at by itself."""
+    """While anyone subscribes, every backend is looked at by itself, each five seconds at most."""
     async with make(tool("a")) as backend:
-        sections = {"a": section(backend, cache={"maxTtlMs": 100, "defaultTtlMs": 100})}
-        async with gateway(tmp_path, sections) as gw, gw.modern.listen() as stream:
-            await eventually(lambda: listed(gw, ["a"]))
-            before = changes(stream)
-            backend.tools.append(tool("b"))
-            await told(stream, before + 1, within_s=12)
-            assert (await gw.modern.list()).names == ["a", "b"]
+        short = section(backend, cache={"maxTtlMs": 100, "defaultTtlMs": 100})
+        async with gateway(tmp_path, {"a": short}) as gw:
+            await gw.modern.list()
+            await backend.listened(1)
+            await backend.received("tools/list", 2)  # the stream is open, and the list was read again for it
+            async with gw.modern.listen() as stream:
+                backend.tools.append(tool("b"))
+                await told(stream, 1, within_s=12)
+                assert (await gw.modern.list()).names == ["a", "b"]
 
 
 async def listed(gw: Gateway, names: list[str]) -> bool:
@@ -331,14 +335,18 @@ async def test_backend_without_change_streams_is_a_good_backend(tmp_path: Path, 
 
 async def test_stream_that_honours_nothing_is_given_up(tmp_path: Path) -> None:
     """An acknowledgement without tools costs a connection for nothing: it is closed, and not opened again."""
-    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        backend.list_changed = False
-        backend.always("subscriptions/listen", backend._listen)
-        await gw.modern.list()
-        await backend.received("subscriptions/listen")
-        await backend.listened(0)
-        assert (await gw.modern.list()).names == ["a"]
-        assert len(backend.of("subscriptions/listen")) == 1
+    discovered = {
+        "resultType": "complete",
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {"listChanged": True}},
+    }
+    async with ModernBackend(tool("a"), list_changed=False) as backend:
+        backend.always("server/discover", hostile.result(discovered))
+        async with gateway(tmp_path, {"a": backend}) as gw:
+            await backend.received("subscriptions/listen")
+            await backend.listened(0)
+            assert (await gw.modern.list()).names == ["a"]
+            assert len(backend.of("subscriptions/listen")) == 1
 
 
 async def test_get_answered_405_means_no_stream_and_no_storm(tmp_path: Path) -> None:
@@ -371,7 +379,10 @@ async def test_second_get_of_a_session_takes_over(tmp_path: Path) -> None:
 
 async def test_change_between_two_streams_of_a_session_is_told(tmp_path: Path) -> None:
     """What changed while a session had no stream is told when it has one again."""
-    async with ModernBackend(tool("a"), ttl_ms=0) as backend, gateway(tmp_path, {"a": backend}) as gw:
+    async with (
+        ModernBackend(tool("a"), ttl_ms=0, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+    ):
         await gw.modern.list()
         await gw.legacy.initialize()
         async with gw.legacy.listen():
@@ -384,21 +395,26 @@ async def test_change_between_two_streams_of_a_session_is_told(tmp_path: Path) -
 
 
 async def test_peer_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
-    """Each subscriber is written to by itself."""
+    """Each subscriber is written to by itself; one that takes nothing is dropped after a while, and costs little until then."""
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
         await gw.modern.list()
         await backend.listened(1)
-        body, headers = gw.modern.frame("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        # Every message repeats the subscription's id: with a large one the buffers between are soon full.
+        body, headers = gw.modern.frame(
+            "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id="x" * 2_000_000
+        )
         host, port = gw.url.split("/")[2].split(":")
         _, stuck = await asyncio.open_connection(host, int(port), limit=1)
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         stuck.write(f"POST /mcp HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         await eventually(lambda: subscribers(gw, 1))
         async with gw.modern.listen() as stream:
-            for number in range(1, 21):
+            for number in range(1, 11):
                 backend.tools.append(tool(f"b{number}"))
                 await backend.notify()
                 await told(stream, number)
+            await eventually(lambda: subscribers(gw, 1), within_s=15)
+            assert not stream.ended
         stuck.close()
 
 
