@@ -1,5 +1,6 @@
 """Following a config directory: every change of content once, and nothing for what is none."""
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,7 +33,7 @@ async def observe(directory: Path, *steps: Callable[[], object] | float) -> list
             case float(duration):
                 wait = duration
             case step:
-                step()
+                await asyncio.to_thread(step)
 
     with suppress(Over):
         async for observed in watch(directory, now=lambda: clock, sleep=sleep):
