@@ -10,6 +10,7 @@ from fakes import hostile
 from fakes.clients import META, LegacyClient, ModernClient
 from fakes.gateway import gateway, section
 from fakes.hostile import Reply
+from fakes.http_sse import HttpSseBackend
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool, tools
@@ -412,3 +413,20 @@ async def test_batch_of_the_oldest_version_is_answered(tmp_path: Path) -> None:
         await newer.initialize("2025-11-25")
         _, headers = newer.frame("ping")
         assert (await newer.send("POST", json.dumps(batch).encode(), headers)).status == 400
+
+
+@pytest.mark.parametrize("transport", ["StreamableHTTP", "SSE"])
+async def test_backend_on_the_oldest_transport_is_served(tmp_path: Path, transport: str) -> None:
+    """HTTP+SSE, declared or found out: listed, called, and heard when its list changes."""
+    async with (
+        HttpSseBackend(tool("a")) as backend,
+        gateway(tmp_path, {"a": section(backend, transport=transport)}) as gw,
+    ):
+        assert (await gw.modern.list()).names == ["a"]
+        assert (await gw.modern.call("a", {"x": 1})).text == {"tool": "a", "arguments": {"x": 1}}
+        async with gw.modern.listen() as stream:
+            backend.tools.append(tool("b"))
+            await backend.notify()
+            await stream.has(2)
+            assert (await gw.modern.list()).names == ["a", "b"]
+        assert backend.complaints == []

@@ -276,33 +276,3 @@ async def test_unresolved_backend_keeps_its_place(tmp_path: Path) -> None:
             assert answer.names == ["two__b"]
             assert unavailable(answer.result) == {"tools/one": "SecretNotFound"}
             assert one.requests == []
-
-
-async def test_invalid_config_leaves_the_running_one_alone(tmp_path: Path) -> None:
-    """It is refused whole, status says why, and the next valid one is taken."""
-    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        assert (await gw.modern.list()).names == ["a"]
-        (tmp_path / "gateway.json").write_text('{"namespace": "agents", "name": "main", "order": "Random"}')
-
-        async def refused() -> bool:
-            return "order" in str((await gw.status())["config"]["refused"])
-
-        await eventually(refused)
-        assert (await gw.modern.list()).names == ["a"]
-        await gw.configure({"a": section(backend, prefix="p")})
-        assert (await gw.modern.list()).names == ["p__a"]
-        assert (await gw.status())["config"]["refused"] is None
-
-
-async def test_changed_section_keeps_its_list_and_its_calls(tmp_path: Path) -> None:
-    """A restart for another timeout: the list stays, and a call under way ends on the old session."""
-    gate = asyncio.Event()
-    async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        ordinary = backend.call
-        backend.call = lambda request: hostile.after(gate, ordinary(request))
-        calling = asyncio.create_task(gw.modern.call("a"))
-        await backend.received("tools/call")
-        await gw.configure({"a": section(backend, timeouts={"listMs": 4_000})})
-        assert (await gw.modern.list()).names == ["a"]
-        gate.set()
-        assert (await calling).text["tool"] == "a"
