@@ -155,7 +155,7 @@ http {{
   access_log off; keepalive_requests 1000000000; client_body_temp_path {folder}/body; default_type application/json;
   proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   open_file_cache max=10; sendfile on; tcp_nopush on;
-  server {{ listen 127.0.0.1:{port}; root {folder}; location = /mcp {{ error_page 405 =200 /list.json; }} }}
+  server {{ listen 127.0.0.1:{port}; root {folder}; error_page 405 =200 $uri; }}
 }}
 """
 
@@ -164,13 +164,13 @@ def measure(sidecar: str, nginx: str, options: argparse.Namespace, script: Path)
     """Take turns; give one row for each number of connections."""
     rows = []
     for connections in (1, 16, 64):
-        rounds = []
+        rounds: list[dict[str, Any]] = []
         for _ in range(options.rounds):
             ours = load(sidecar, connections, options.seconds, script)
             theirs = load(nginx, connections, options.seconds, script)
             rounds.append({"sidecar": ours, "nginx": theirs, "ratio": ours["rate"] / theirs["rate"]})
         ratios = sorted(each["ratio"] for each in rounds)
-        row = {
+        row: dict[str, Any] = {
             "connections": connections,
             "rounds": rounds,
             "ratio": {"min": ratios[0], "median": statistics.median(ratios), "max": ratios[-1]},
@@ -241,7 +241,7 @@ async def main() -> None:
         stack.enter_context(started([*command, "--listen", "127.0.0.1:18811", "--log-level", "error"], SERVER_CORE))
         sidecar = "http://127.0.0.1:18811/mcp"
         body = await asyncio.to_thread(wait_for, sidecar, sum(counts))
-        (folder / "list.json").write_bytes(body)
+        (folder / "mcp").write_bytes(body)
         folder.chmod(0o755)  # nginx drops to a user of its own when started by root
         (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=18812))
         stack.enter_context(started(["nginx", "-c", str(folder / "nginx.conf")], SERVER_CORE))

@@ -19,9 +19,9 @@ from prometheus_client import CollectorRegistry
 from switchyard_sidecar.admin.server import Admin
 from switchyard_sidecar.admin.state import State
 from switchyard_sidecar.config.apply import Applied, plan
-from switchyard_sidecar.config.load import ConfigError, Loaded, load
+from switchyard_sidecar.config.load import ConfigError, Loaded
 from switchyard_sidecar.config.model import GatewayConfig
-from switchyard_sidecar.config.watch import Withdrawn, watch
+from switchyard_sidecar.config.watch import Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream.endpoint import BODY_BYTES, Endpoint
 from switchyard_sidecar.downstream.guard import Guard
 from switchyard_sidecar.downstream.http import Server
@@ -71,20 +71,20 @@ async def serve(
     Raises:
         ListenError: an address is taken or not ours.
     """
-    async with _unwrapped(), asyncio.TaskGroup() as tasks:
-        http = HttpPool()
+    async with _unwrapped(), asyncio.TaskGroup() as tasks, HttpPool() as http:
+        sidecar = Sidecar(tasks, http, host=host, path=path)
         try:
-            sidecar = Sidecar(tasks, http, host=host, path=path)
-            with contextlib.suppress(ConfigError):  # the watch finds the same, and says so
-                sidecar.apply(await asyncio.to_thread(load, config_dir))
+            first = await asyncio.to_thread(look, config_dir)
+            if first is not None:
+                sidecar.observe(first)
             async with sidecar.listening(port, admin) as bound:
                 ready(bound)
-                await sidecar.follow(config_dir)
+                async for observed in watch(config_dir, known=first):
+                    sidecar.observe(observed)
         finally:
             for task in sidecar.gateway.retire_all():
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-            await http.close()
 
 
 class Sidecar:
@@ -123,17 +123,16 @@ class Sidecar:
         self.state.withdrawn()
         log.warning("config_withdrawn")
 
-    async def follow(self, config_dir: Path) -> None:
-        """Apply every change of the directory, for ever. What is invalid is refused whole, and said."""
-        async for observed in watch(config_dir):
-            match observed:
-                case Loaded():
-                    self.apply(observed)
-                case Withdrawn():
-                    self.withdraw()
-                case ConfigError():
-                    self.state.refused(str(observed))
-                    log.error("config_refused", detail=str(observed))
+    def observe(self, observed: Observed) -> None:
+        """Take over what the config directory holds now. What is invalid is refused whole, and said."""
+        match observed:
+            case Loaded():
+                self.apply(observed)
+            case Withdrawn():
+                self.withdraw()
+            case ConfigError():
+                self.state.refused(str(observed))
+                log.error("config_refused", detail=str(observed))
 
     @contextlib.asynccontextmanager
     async def listening(self, port: int | None, admin: tuple[str, int] | None) -> AsyncIterator[Bound]:

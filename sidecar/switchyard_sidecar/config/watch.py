@@ -33,23 +33,25 @@ Observed = Loaded | ConfigError | Withdrawn
 async def watch(
     directory: Path,
     *,
+    known: Observed | None = None,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncIterator[Observed]:
     """Yield what the directory holds, at first and whenever that changes; for ever.
 
     A config that never was there yields nothing until it appears. A file that is rewritten with the same content, and a
-    config that is back within the ten seconds, yield nothing. ``now`` is in monotonic seconds.
+    config that is back within the ten seconds, yield nothing. ``known`` is what was seen before, and is not yielded
+    again. ``now`` is in monotonic seconds.
     """
     signature: object = None
-    last: Observed | None = None
+    last = known
     present: Loaded | ConfigError | None = None
     gone_since: float | None = None
     while True:
         looked = await asyncio.to_thread(_signature, directory)
         if looked != signature:
             signature = looked
-            present = await asyncio.to_thread(_look, directory)
+            present = await asyncio.to_thread(look, directory)
         if present is not None:
             gone_since = None
             if not _same(present, last):
@@ -79,7 +81,8 @@ def _signature(directory: Path) -> object:
     return sorted((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
 
-def _look(directory: Path) -> Loaded | ConfigError | None:
+def look(directory: Path) -> Loaded | ConfigError | None:
+    """What the directory holds now; ``None``: no config."""
     try:
         return load(directory)
     except ConfigMissing:
