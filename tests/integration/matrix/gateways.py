@@ -5,8 +5,8 @@ import re
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from integration.matrix.programs import PATIENCE_S, ROOT, Counterparts
-from integration.matrix.table import EVERYTHING_SSE, Server
+from integration.matrix.table import Server
 
 SWITCHYARD = ROOT / ".venv" / "bin" / "switchyard"
 
@@ -45,26 +45,35 @@ def until(condition: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
         time.sleep(0.02)
 
 
-def manifests(backends: Mapping[Server, str], **gateway: Any) -> str:
-    """A gateway over these servers, as a person would write it down."""
-    documents: list[Any] = [
-        {
-            "apiVersion": "switchyard.dev/v1alpha1",
-            "kind": "MCPBackend",
-            "metadata": {"name": server.name},
-            "spec": {"url": url, **({"transport": "SSE"} if server is EVERYTHING_SSE else {})},
-        }
-        for server, url in backends.items()
-    ]
-    documents.append(
-        {
-            "apiVersion": "switchyard.dev/v1alpha1",
-            "kind": "MCPGateway",
-            "metadata": {"name": "main"},
-            "spec": {"backends": [{"name": server.name} for server in backends], **gateway},
-        }
-    )
+def manifests(backends: Mapping[str, Mapping[str, Any]], **gateway: Any) -> str:
+    """A gateway over backends, by name and spec, as a person would write it down."""
+
+    def resource(kind: str, name: str, spec: Mapping[str, Any]) -> Any:
+        return {"apiVersion": "switchyard.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": dict(spec)}
+
+    documents = [resource("MCPBackend", name, spec) for name, spec in backends.items()]
+    documents.append(resource("MCPGateway", "main", {"backends": [{"name": name} for name in backends], **gateway}))
     return yaml.safe_dump_all(documents, sort_keys=False)
+
+
+@contextmanager
+def running(manifest: Path, log: Path, port: int = 0) -> Iterator[Gateway]:
+    """Serve a manifest for the duration of the block."""
+    command: list[str | Path] = [SWITCHYARD, "run", "-f", manifest, "--port", str(port), "--admin-port", "0"]
+    with log.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().decode()
+            served = re.search(r"served at (\S+), admin (\S+)", line)
+            assert served, f"switchyard run said {line!r}; see {log}"
+            yield Gateway(*served.groups())
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
 
 
 class Gateways:
@@ -79,35 +88,15 @@ class Gateways:
     def over(self, *servers: Server) -> Gateway:
         """A gateway over just these servers."""
         if servers not in self._gateways:
-            backends = {server: self._counterparts.server(server.program) for server in servers}
-            self._gateways[servers] = self._start(manifests(backends))
+            manifest = self._folder / f"gateway-{len(self._gateways)}.yaml"
+            specs = {
+                server.name: {"url": self._counterparts.server(server.program), "transport": server.transport}
+                for server in servers
+            }
+            manifest.write_text(manifests(specs))
+            self._gateways[servers] = self._running.enter_context(running(manifest, manifest.with_suffix(".log")))
         return self._gateways[servers]
-
-    def _start(self, text: str) -> Gateway:
-        number = len(self._gateways)
-        path = self._folder / f"gateway-{number}.yaml"
-        path.write_text(text)
-        log = self._running.enter_context((self._folder / f"gateway-{number}.log").open("wb"))
-        command: list[str | Path] = [SWITCHYARD, "run", "-f", path, "--port", "0", "--admin-port", "0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
-        self._running.callback(_end, process)
-        assert process.stdout is not None
-        line = process.stdout.readline().decode()
-        served = re.search(r"served at (\S+), admin (\S+)", line)
-        assert served, f"switchyard run said {line!r}; see {log.name}"
-        return Gateway(*served.groups())
 
     def close(self) -> None:
         """End everything."""
         self._running.close()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=15)
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()

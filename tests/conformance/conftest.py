@@ -1,0 +1,5 @@
+"""Counterparts for the conformance tests."""
+
+from integration.matrix.conftest import counterparts
+
+__all__ = ["counterparts"]
