@@ -248,7 +248,9 @@ class BackendSession:
 
     async def run(self) -> None:
         """Live until cancelled, then end the sessions held with the backend, in bounded time."""
-        self._closed, self._round = False, asyncio.Event()
+        self._closed = False
+        if self._round.is_set():  # it ran before
+            self._round = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as tasks:
                 errands = Errands(tasks, self._pace.farewell_s)
