@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from switchyard_operator.api.resource import Key
-from switchyard_operator.cli.inputs import choose_gateway, describe, read, unused
+from switchyard_operator.cli.inputs import describe, describe_unused, gateways, read
 from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
 from switchyard_operator.compile.children import config_map, secret
@@ -27,15 +26,11 @@ _KEY_MADE_BY_OPERATOR: Final = "<made by the operator>"
 def run(arguments: argparse.Namespace) -> int:
     """Print the objects of one gateway or of all. Exit code 2 when a gateway is refused."""
     manifests = read(Sources.of(arguments.files))
-    # Without --gateway all of them are printed; that there is at least one is checked by choosing.
-    wanted: Key | None = arguments.gateway or next(iter(sorted(manifests.objects.gateways)), None)
-    chosen = choose_gateway(manifests, wanted)
-    keys = [chosen] if arguments.gateway else sorted(manifests.objects.gateways)
     reports: list[Report] = list(idle_aliases(manifests.objects))
     refused = False
-    for key in keys:
+    for key in gateways(manifests, arguments.gateway):
         try:
-            compiled = compile_gateway(manifests.objects, key, key=None, cluster=True)
+            compiled = compile_gateway(manifests.objects, key, revision_key=None, cluster=True)
         except GatewayRefused as refusal:
             refused = True
             reports += refusal.reports
@@ -44,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         for child in _children(compiled, show_secrets=arguments.show_secrets):
             sys.stdout.write("---\n" + yaml.dump(child, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
     lines = dict.fromkeys(describe(report, manifests) for report in reports)
-    for line in (*unused(manifests), *lines):
+    for line in (*describe_unused(manifests), *lines):
         print(line, file=sys.stderr)  # noqa: T201
     return 2 if refused else 0
 

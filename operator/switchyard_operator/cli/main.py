@@ -1,6 +1,8 @@
 """The ``switchyard`` command: arguments in, exit code out.
 
-0: done. 2: the arguments or the files cannot be used, and standard error says what to correct, a line for each thing.
+0: done; what runs until it is told to stop ends so by Ctrl-C and SIGTERM. 2: the arguments or the files cannot be used, and
+standard error says what to correct, a line for each thing. Each command is imported when it is called: the server only
+where it serves, and YAML only where there are manifests.
 """
 
 import argparse
@@ -9,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from switchyard_operator.cli import compile as compile_command
-from switchyard_operator.cli.inputs import UnusableInput, add_arguments
+from switchyard_operator.api.resource import DEFAULT_NAMESPACE, Key
+from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_sidecar import __version__
 
 _HIGHEST_PORT: Final = 65535
@@ -26,10 +28,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         for line in unusable.lines:
             print(line, file=sys.stderr)  # noqa: T201
         return 2
+    except ModuleNotFoundError as missing:
+        if missing.name != "yaml":
+            raise
+        print("error: manifests need PyYAML: pip install 'mcp-switchyard[cli]'", file=sys.stderr)  # noqa: T201
+        return 2
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from switchyard_operator.cli.run import run  # noqa: PLC0415 - see above
+
+    return run(arguments)
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    from switchyard_operator.cli.compile import run  # noqa: PLC0415 - see above
+
+    return run(arguments)
+
+
+def _version(_: argparse.Namespace) -> int:
+    print(f"switchyard {__version__}")  # noqa: T201
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="serve a gateway from manifests, without a cluster")
-    add_arguments(run)
+    _add_manifests(run)
     run.add_argument("--host", default="127.0.0.1", help="the address to listen on (default %(default)s)")
     run.add_argument("--port", type=_port, help="the port, 0 for any free one (default: the gateway's)")
     run.add_argument("--path", type=_path, help="the path of the endpoint (default: the gateway's)")
@@ -49,24 +75,33 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     compile_ = commands.add_parser("compile", help="print what the operator would write")
-    add_arguments(compile_)
+    _add_manifests(compile_)
     compile_.add_argument("--show-secrets", action="store_true", help="print secret values instead of <redacted>")
-    compile_.set_defaults(command=compile_command.run)
+    compile_.set_defaults(command=_compile)
 
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(command=_version)
     return parser
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from switchyard_operator.cli.run import run  # noqa: PLC0415 - the server is loaded only where it serves
+def _add_manifests(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-f",
+        "--file",
+        action="append",
+        required=True,
+        metavar="PATH",
+        dest="files",
+        help="a file with manifests, a folder (*.yaml, *.yml, *.json, also below), or - for standard input; repeatable",
+    )
+    parser.add_argument("--gateway", type=_key, metavar="NS/NAME", help="the gateway, when the files declare several")
 
-    return run(arguments)
 
-
-def _version(_: argparse.Namespace) -> int:
-    print(f"switchyard {__version__}")  # noqa: T201
-    return 0
+def _key(text: str) -> Key:
+    namespace, _, name = text.rpartition("/")
+    if not name or "/" in namespace:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAMESPACE/NAME")
+    return Key(namespace or DEFAULT_NAMESPACE, name)
 
 
 def _port(text: str) -> int:

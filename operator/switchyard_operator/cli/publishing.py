@@ -1,12 +1,14 @@
 """From manifests to the config directory that a sidecar in this process follows."""
 
 import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from switchyard_operator.api.resource import Key
-from switchyard_operator.cli.inputs import UnusableInput, choose_gateway, describe, read
+from switchyard_operator.api.resource import Key, Ref
+from switchyard_operator.cli.inputs import describe, only_gateway, read
+from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_operator.cli.voice import Voice
-from switchyard_operator.compile import GatewayRefused, Report, compile_gateway
+from switchyard_operator.compile import CompiledGateway, GatewayRefused, Reason, Report, Severity, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
 from switchyard_operator.compile.directory import write
 from switchyard_operator.manifests.sources import Sources
@@ -15,14 +17,20 @@ from switchyard_operator.manifests.sources import Sources
 class Publisher:
     """Compiles one gateway from ``sources`` into ``directory``, each time it is told to. Not to be used by two threads."""
 
-    def __init__(self, sources: Sources, gateway: Key | None, directory: Path, voice: Voice) -> None:
+    def __init__(
+        self, sources: Sources, gateway: Key | None, directory: Path, voice: Voice, *, uses_port: bool = True
+    ) -> None:
         self.sources = sources
         self.directory = directory
         self._gateway = gateway
         self._voice = voice
+        self._uses_port = uses_port
+        """Whether the port that is listened on is the manifests'."""
+        self._port: int | None = None
         # The same for the life of the process: revisions must change with the secrets and with nothing else.
         self._key = secrets.token_bytes(32)
         self._reports: frozenset[Report] = frozenset()
+        self._unused: Mapping[str, int] = {}
 
     def publish(self) -> Key:
         """Read, compile and write; say what is new to say. The gateway that is chosen first stays chosen.
@@ -30,9 +38,9 @@ class Publisher:
         Raises :class:`UnusableInput`, and then has changed nothing.
         """
         manifests = read(self.sources)
-        gateway = choose_gateway(manifests, self._gateway)
+        gateway = only_gateway(manifests, self._gateway)
         try:
-            compiled = compile_gateway(manifests.objects, gateway, key=self._key)
+            compiled = compile_gateway(manifests.objects, gateway, revision_key=self._key)
         except GatewayRefused as refusal:
             raise UnusableInput(describe(report, manifests) for report in refusal.reports) from None
         try:
@@ -40,7 +48,10 @@ class Publisher:
         except OSError as error:
             raise UnusableInput([f"error: {self.directory} cannot be written: {error.strerror}"]) from None
         self._gateway = gateway
-        reports = (*idle_aliases(manifests.objects), *compiled.reports)
+        if manifests.unused != self._unused:
+            self._voice.unused(manifests)
+            self._unused = manifests.unused
+        reports = (*idle_aliases(manifests.objects), *compiled.reports, *self._moved(compiled))
         for report in dict.fromkeys(reports):
             if report not in self._reports:
                 self._voice.report(report, manifests)
@@ -53,3 +64,14 @@ class Publisher:
             self.publish()
         except UnusableInput as unusable:
             self._voice.refused(unusable.lines)
+
+    def _moved(self, compiled: CompiledGateway) -> Iterator[Report]:
+        """A port is listened on from the start; another one is not followed."""
+        port = compiled.config.listener.port
+        if self._port is None:
+            self._port = port
+        if self._uses_port and port != self._port:
+            ref = Ref("MCPGateway", compiled.config.namespace, compiled.config.name)
+            message = f"{port} counts when `switchyard run` is started anew; until then it listens on {self._port}"
+            path = ("spec", "listener", "port")
+            yield Report(Severity.WARNING, ref, path, Reason.NOT_YET_EFFECTIVE, message)

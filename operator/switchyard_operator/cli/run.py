@@ -6,15 +6,18 @@ process. What is invalid never replaces what runs.
 
 import argparse
 import asyncio
+import signal
 import tempfile
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import uvloop
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.cli.following import changes
-from switchyard_operator.cli.inputs import UnusableInput
 from switchyard_operator.cli.publishing import Publisher
+from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_operator.cli.voice import Voice
 from switchyard_operator.manifests.sources import Fingerprint, Sources
 from switchyard_sidecar import logs
@@ -24,15 +27,27 @@ from switchyard_sidecar.serving import Bound, ListenError, serve
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM. Raises :class:`UnusableInput` when there is nothing to serve or nowhere to."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)  # until the loop listens for them: the directory below must not stay behind
     logs.configure(arguments.log_format, arguments.log_level)
     sources = Sources.of(arguments.files)
     with tempfile.TemporaryDirectory(prefix="switchyard-") as temporary:
         seen = sources.fingerprint()
-        publisher = Publisher(sources, arguments.gateway, Path(temporary, "config"), Voice(arguments.log_format))
+        publisher = Publisher(
+            sources,
+            arguments.gateway,
+            Path(temporary, "config"),
+            Voice(arguments.log_format),
+            uses_port=arguments.port is None,
+        )
         gateway = publisher.publish()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(until_signalled(_serve(arguments, gateway, publisher, seen)))
     return 0
+
+
+def _end(_: int, __: FrameType | None) -> NoReturn:
+    raise SystemExit(0)
 
 
 async def _serve(arguments: argparse.Namespace, gateway: Key, publisher: Publisher, seen: Fingerprint) -> None:

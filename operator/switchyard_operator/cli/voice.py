@@ -8,7 +8,7 @@ from typing import Final, Literal
 import structlog
 
 from switchyard_operator.api.fields import dotted
-from switchyard_operator.cli.inputs import describe
+from switchyard_operator.cli.inputs import describe, describe_unused
 from switchyard_operator.compile.reports import Report, Severity
 from switchyard_operator.manifests.load import Manifests
 
@@ -38,6 +38,14 @@ class Voice:
             detail=report.message,
             place=place and str(place),
         )
+
+    def unused(self, manifests: Manifests) -> None:
+        """Say which objects are none of Switchyard's business."""
+        if self._structured:
+            log.info("manifests_unused", kinds=dict(manifests.unused))
+            return
+        for line in describe_unused(manifests):
+            print(line, file=sys.stderr)  # noqa: T201
 
     def refused(self, lines: Iterable[str]) -> None:
         """Say why changed manifests are not taken over."""

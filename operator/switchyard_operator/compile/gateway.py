@@ -46,10 +46,12 @@ class GatewayRefused(Exception):  # noqa: N818 - the name says it
         self.reports = reports
 
 
-def compile_gateway(objects: Objects, gateway: Key, *, key: bytes | None, cluster: bool = False) -> CompiledGateway:
+def compile_gateway(
+    objects: Objects, gateway: Key, *, revision_key: bytes | None, cluster: bool = False
+) -> CompiledGateway:
     """Compile one of the gateways in ``objects``.
 
-    ``key`` is the random key of credential revisions; it becomes part of the credentials. ``None`` leaves it out and gives
+    ``revision_key`` is the random key of credential revisions; it becomes part of the credentials. ``None`` leaves it out and gives
     every credential the same revision, for output that is looked at and not served. ``cluster`` says that Secrets must carry
     the label by which their owners let the operator see them, and that cluster addresses can be reached.
 
@@ -59,14 +61,16 @@ def compile_gateway(objects: Objects, gateway: Key, *, key: bytes | None, cluste
     refusals = tuple(_refusals(declared))
     if refusals:
         raise GatewayRefused(refusals)
-    of_bytes = (lambda content: revision(key, content)) if key is not None else (lambda _: UNKNOWN_REVISION)
+    of_bytes = (
+        (lambda content: revision(revision_key, content)) if revision_key is not None else (lambda _: UNKNOWN_REVISION)
+    )
     included, reports = members(declared, objects)
     chosen = prefixes(declared, included)
     compiler = BackendCompiler(objects, gateway, cluster, of_bytes)
     sections = [compiler.section(member, prefix) for member, prefix in zip(included, chosen, strict=True)]
     renamed, alias_reports = aliases(declared, {member.key for member in included}, objects)
     unsealed = _config(declared, tuple(section.backend for section in sections), renamed)
-    credentials = {} if key is None else {config.CREDENTIAL_KEY_FILE: key}
+    credentials = {} if revision_key is None else {config.CREDENTIAL_KEY_FILE: revision_key}
     return CompiledGateway(
         config=unsealed.model_copy(update={"config_hash": config_hash(unsealed)}),
         credentials=credentials | {file: content for section in sections for file, content in section.files.items()},

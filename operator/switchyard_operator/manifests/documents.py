@@ -24,7 +24,7 @@ class Document:
     """One document of a file."""
 
     file: str
-    value: Any
+    value: Any = field(repr=False)
     """Mappings, lists, strings, numbers, booleans and None."""
     node: yaml.Node = field(repr=False)
 

@@ -54,20 +54,23 @@ class Sources:
     def read(self) -> Iterator[Source]:
         """All files' texts, each file once, folders in order of name."""
         yield from self.streams
+        seen: set[str] = set()
         for path in self._files():
-            yield _open(path)
+            real = os.path.realpath(path)  # Path.resolve() raises on links in a circle before Python 3.13
+            if real not in seen:
+                seen.add(real)
+                yield _open(path)
 
     def fingerprint(self) -> Fingerprint:
         """What tells a change: of any file, and of which files there are. Cheap: contents are not read."""
         return {path: _identity(path) for path in self._files()}
 
     def _files(self) -> Iterator[Path]:
-        seen: set[Path] = set()
         for named in self.paths:
-            for path in _below(named) if named.is_dir() else (named,):
-                if path.resolve() not in seen:
-                    seen.add(path.resolve())
-                    yield path
+            if named.is_dir():
+                yield from _below(named)
+            else:
+                yield named
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -54,7 +54,7 @@ def compiled(
     key: bytes | None = KEY,
 ) -> CompiledGateway:
     """The gateway ``agents/main`` of these objects, compiled."""
-    return compile_gateway(Objects.of(objects), MAIN, key=key, cluster=cluster)
+    return compile_gateway(Objects.of(objects), MAIN, revision_key=key, cluster=cluster)
 
 
 def found(result: CompiledGateway) -> list[tuple[str, str]]:

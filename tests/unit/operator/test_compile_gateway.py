@@ -258,12 +258,12 @@ def test_a_service_is_reached_by_its_name_in_the_cluster(service: dict[str, Any]
 def test_an_unknown_gateway_is_a_key_error() -> None:
     """Which gateways there are is for the caller to know."""
     with pytest.raises(KeyError):
-        compile_gateway(Objects(), MAIN, key=KEY)
+        compile_gateway(Objects(), MAIN, revision_key=KEY)
 
 
 def test_only_the_gateway_asked_for_is_compiled() -> None:
     """Another one's faults are its own."""
     other = gateway("absent").model_copy(update={"metadata": gateway().metadata.model_copy(update={"name": "other"})})
     objects = Objects.of([gateway("a"), other, backend("a")])
-    assert compile_gateway(objects, MAIN, key=KEY).reports == ()
-    assert compile_gateway(objects, Key("agents", "other"), key=KEY).config.name == "other"
+    assert compile_gateway(objects, MAIN, revision_key=KEY).reports == ()
+    assert compile_gateway(objects, Key("agents", "other"), revision_key=KEY).config.name == "other"

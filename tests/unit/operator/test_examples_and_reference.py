@@ -26,7 +26,7 @@ def test_an_example_loads_and_compiles_without_findings(folder: Path, cluster: b
     assert manifests.objects.gateways
     assert list(idle_aliases(manifests.objects)) == []
     for key in manifests.objects.gateways:
-        assert compile_gateway(manifests.objects, key, key=KEY, cluster=cluster).reports == ()
+        assert compile_gateway(manifests.objects, key, revision_key=KEY, cluster=cluster).reports == ()
 
 
 @pytest.mark.parametrize("kind", KINDS)
