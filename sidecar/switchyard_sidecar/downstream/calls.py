@@ -6,7 +6,6 @@ Sources: 2026-07-28 ``server/tools``, ``basic/transports/streamable-http`` ("Cus
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from msgspec import Raw
 
 from switchyard_sidecar.catalog.catalog import Catalog
@@ -60,8 +59,7 @@ def read_call(
         raise McpError(errors.INVALID_PARAMS, "Invalid params: arguments must be an object")
     modern = envelope.era is Era.MODERN
     if modern and route.tool.mirrored:
-        decoded = msgspec.json.decode(arguments) if arguments is not None else {}
-        mirrored_params.check(route.tool.mirrored, decoded, headers)
+        mirrored_params.check(route.tool.mirrored, None if arguments is None else bytes(arguments), headers)
     if modern:
         log_level = _log_level(envelope.meta)
     capabilities = envelope.meta.get(meta.CLIENT_CAPABILITIES) if modern else None

@@ -11,8 +11,10 @@ contains such a key, is data. It follows no reference and does not recurse, so t
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal
+
+import msgspec
 
 from switchyard_sidecar.protocol import header_values
 from switchyard_sidecar.protocol.errors import HEADER_MISMATCH, INVALID_PARAMS, McpError
@@ -42,6 +44,9 @@ _SCHEMA: Final = frozenset(
 )
 _SCHEMAS_IN_ARRAY: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
 _SCHEMAS_BY_NAME: Final = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"})
+
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_decode_string: Final = msgspec.json.Decoder(str)
 
 _Path = tuple[str, ...]
 
@@ -117,32 +122,33 @@ def _schemas(root: Any) -> Iterator[tuple[_Path | None, Mapping[str, Any]]]:
         level = deeper
 
 
-def headers_for(params: Sequence[MirroredParam], arguments: Any) -> dict[str, str]:
-    """The headers that a call with these (decoded) arguments must carry.
+def headers_for(params: Sequence[MirroredParam], arguments: bytes | None) -> dict[str, str]:
+    """The headers that a call with these arguments (a JSON object as text) must carry.
 
     A value that is absent or null has none; nor has one that is neither text, number nor boolean: whether to accept it
-    is the tool's decision. Raises :class:`McpError` (-32602) for an integer outside the safe range.
+    is the tool's decision. Only what is mirrored is decoded, so nothing else in the arguments can be at fault here.
+    Raises :class:`McpError` (-32602) for an integer outside the safe range, and for text that is not valid.
     """
-    texts = ((param, _text(param, _value(param, arguments))) for param in params)
+    texts = ((param, _text(_value(param, arguments))) for param in params)
     return {HEADER_PREFIX + param.header: header_values.encode(text) for param, text in texts if text is not None}
 
 
-def check(params: Sequence[MirroredParam], arguments: Any, headers: Mapping[str, str]) -> None:
-    """Compare the headers of a call with its (decoded) arguments; headers of unknown parameters mean nothing.
+def check(params: Sequence[MirroredParam], arguments: bytes | None, headers: Mapping[str, str]) -> None:
+    """Compare the headers of a call with its arguments; headers of unknown parameters mean nothing.
 
     ``headers`` may be a multidict: a parameter's header that comes twice is refused, for intermediaries may have read
-    either. Raises :class:`McpError`: -32020 when a header is malformed, missing, superfluous or different, -32602 for an
-    integer outside the safe range.
+    either. Raises :class:`McpError`: -32020 when a header is malformed, missing, superfluous or different, -32602 as
+    :func:`headers_for`.
     """
     if not params:
         return
     received: dict[str, list[str]] = {}
-    for name, value in headers.items():
-        received.setdefault(name.lower(), []).append(value)
+    for sent, line in headers.items():
+        received.setdefault(sent.lower(), []).append(line)
     for param in params:
         name = HEADER_PREFIX + param.header
         value = _value(param, arguments)
-        text = _text(param, value)
+        text = _text(value)
         match received.get(name.lower(), []):
             case [] if text is None:
                 pass
@@ -152,32 +158,59 @@ def check(params: Sequence[MirroredParam], arguments: Any, headers: Mapping[str,
                 raise McpError(HEADER_MISMATCH, f"Header mismatch: {name} does not match the body")
 
 
-def _value(param: MirroredParam, arguments: Any) -> Any:
-    value = arguments
-    for name in param.path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
-
-
-def _text(param: MirroredParam, value: Any) -> str | None:
-    """How a value is written in its header; ``None``: it has no header."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return value
-        case int() | float() if not abs(value) <= SAFE_INTEGER:  # so that NaN is caught too
-            where = ".".join(param.path)
-            raise McpError(INVALID_PARAMS, f"Argument {where!r} is outside the range that a header may carry")
-        case int() | float():
-            return str(int(value)) if value == int(value) else repr(value)
+def _value(param: MirroredParam, arguments: bytes | None) -> str | bool | Decimal | None:
+    raw = arguments
+    try:
+        for name in param.path:
+            raw = _members.decode(raw).get(name) if raw is not None else None
+    except (msgspec.DecodeError, RecursionError):
+        return None  # a step of the path is no object
+    match bytes(raw) if raw is not None else b"null":
+        case b"true":
+            return True
+        case b"false":
+            return False
+        case text if text.startswith(b'"'):
+            return _string(param, text)
+        case text if not text.startswith((b"n", b"{", b"[")):
+            return _number(param, text)
         case _:
             return None
 
 
-def _same(header: str, text: str, value: Any) -> bool:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _NUMBER.fullmatch(header) is not None and Decimal(header) == Decimal(text)
+def _string(param: MirroredParam, text: bytes) -> str:
+    try:
+        return _decode_string.decode(text)
+    except msgspec.DecodeError:
+        raise _unfit(param) from None
+
+
+def _number(param: MirroredParam, text: bytes) -> Decimal:
+    try:
+        value = Decimal(text.decode())
+    except (InvalidOperation, UnicodeDecodeError):  # no number, or an exponent of astronomical size
+        raise _unfit(param) from None
+    if abs(value) > SAFE_INTEGER:
+        raise _unfit(param)
+    return value
+
+
+def _unfit(param: MirroredParam) -> McpError:
+    return McpError(INVALID_PARAMS, f"Argument {'.'.join(param.path)!r} is nothing that a header may carry")
+
+
+def _text(value: str | bool | Decimal | None) -> str | None:
+    """How a value is written in its header; ``None``: it has no header."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return str(int(value)) if value == value.to_integral_value() else str(value)
+        case _:
+            return value
+
+
+def _same(header: str, text: str, value: str | bool | Decimal | None) -> bool:
+    if isinstance(value, Decimal):
+        return _NUMBER.fullmatch(header) is not None and Decimal(header) == value
     return header == text

@@ -13,7 +13,6 @@ Sources: 2026-07-28 ``server/tools``, ``basic/patterns/*``, ``basic/transports/s
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -111,7 +110,7 @@ async def call_modern(
             heard=_passed_on(call, sink, alive),
             capabilities=carried_capabilities(call.meta.capabilities),
             more_meta=request_meta,
-            headers=named_headers(tool.name) | _mirrored(tool, call.arguments),
+            headers=named_headers(tool.name) | mirrored_params.headers_for(tool.mirrored, call.arguments),
             progress=call.meta.progress,
         )
         return CallResult(_checked(result), Era.MODERN)
@@ -204,16 +203,6 @@ def _params(call: ToolCall) -> dict[str, bytes]:
     if call.arguments is not None:
         params["arguments"] = call.arguments
     return params
-
-
-def _mirrored(tool: ToolDefinition, arguments: bytes | None) -> dict[str, str]:
-    if not tool.mirrored:
-        return {}
-    try:
-        decoded = json.loads(arguments or b"{}")
-    except (ValueError, RecursionError):
-        raise McpError(errors.INVALID_PARAMS, "Invalid params: arguments cannot be read") from None
-    return mirrored_params.headers_for(tool.mirrored, decoded)
 
 
 def _passed_on(call: ToolCall, sink: CallSink, alive: Callable[[], None]) -> Heard:
