@@ -1,0 +1,89 @@
+"""The client that the suite's client scenarios look at: a gateway, with a plain client behind it.
+
+The suite starts this program with the URL of its server. It serves that URL through ``switchyard run``, lists the tools
+and calls each, as somebody at the gateway would: with the arguments that the suite provides or else some that fit the
+schema, answering what a result asks for. All that the suite's server sees is the gateway's.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, Final
+
+from integration.matrix.gateways import manifests, running
+from switchyard_sidecar.protocol import header_values, meta, mirrored_params
+
+VERSION: Final = "2026-07-28"
+SAMPLES: Final[dict[Any, Any]] = {
+    "string": "text",
+    "integer": 3,
+    "number": 4.5,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+ACCEPTED: Final = {"action": "accept", "content": {"confirmed": True}}
+
+
+def ask(url: str, number: int, method: str, params: dict[str, Any], headers: dict[str, str]) -> Any:
+    """Send one modern request and return the response's JSON-RPC message."""
+    own = {meta.PROTOCOL_VERSION: VERSION, meta.CLIENT_INFO: {"name": "behind", "version": "1"}}
+    own |= {meta.CLIENT_CAPABILITIES: {"elicitation": {}}}
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"_meta": own, **params}}
+    fields = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    fields |= {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
+    request = urllib.request.Request(url, json.dumps(body).encode(), fields | headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return json.loads(response.read())
+    except urllib.error.HTTPError as error:
+        return json.loads(error.read())
+
+
+def arguments_for(tool: Any, tools: list[Any]) -> dict[str, Any]:
+    """Some that fit: what the suite provides, a schema of a neighbour where a schema is asked for, else samples."""
+    provided = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}").get("toolCalls", [])
+    for call in provided:
+        if call["name"] == tool["name"]:
+            given: dict[str, Any] = call["arguments"]
+            return given
+    properties = tool["inputSchema"].get("properties", {})
+    others = [other["inputSchema"] for other in tools if other is not tool]
+    return {
+        name: others[0] if name == "schema" and others else SAMPLES.get(schema.get("type"))
+        for name, schema in properties.items()
+    }
+
+
+def use(url: str) -> None:
+    """List the tools and call each; a result that needs input gets it, once."""
+    tools = ask(url, 1, "tools/list", {}, {})["result"]["tools"]
+    for number, tool in enumerate(tools, 2):
+        arguments = arguments_for(tool, tools)
+        mirrored = mirrored_params.headers_for(mirrored_params.find(tool["inputSchema"]), arguments)
+        headers = mirrored | {"Mcp-Name": header_values.encode(tool["name"])}
+        call = {"name": tool["name"], "arguments": arguments}
+        answer = ask(url, number, "tools/call", call, headers)
+        print(tool["name"], json.dumps(answer), file=sys.stderr)
+        result = answer.get("result", {})
+        if result.get("resultType") == "input_required":
+            retry = call | {"inputResponses": dict.fromkeys(result["inputRequests"], ACCEPTED)}
+            retry |= {key: result[key] for key in ("requestState",) if key in result}
+            ask(url, number + 1000, "tools/call", retry, headers)
+
+
+def main() -> None:
+    """Serve the suite's URL, and use it."""
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = Path(folder, "gateway.yaml")
+        manifest.write_text(manifests({"suite": {"url": sys.argv[1]}}))
+        with running(manifest, Path(folder, "log")) as gateway:
+            use(gateway.url)
+
+
+if __name__ == "__main__":
+    main()
