@@ -33,6 +33,11 @@ class Namespace:
     name: str
     labels: Mapping[str, str]
 
+    @property
+    def key(self) -> Key:
+        """Like every object's; a namespace lies in none."""
+        return Key("", self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Objects:

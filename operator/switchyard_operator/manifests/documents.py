@@ -137,8 +137,8 @@ class _Reading:
                     return _SCALARS.construct_yaml_int(node)
                 case "float":
                     return _SCALARS.construct_yaml_float(node)
-        except (ValueError, KeyError):
-            return self._fault(node, "cannot be read as the number it looks like: put it in quotes")
+        except (ValueError, KeyError, IndexError):
+            return self._fault(node, "cannot be read as what it looks like: put it in quotes")
         return self._fault(node, f"the tag {node.tag} is not understood; remove it")
 
     def _text(self, node: yaml.ScalarNode) -> Any:

@@ -93,7 +93,7 @@ class _Loading:
         self.unused = Counter[str]()
         self.origins: dict[Ref, Document] = {}
 
-    def add(self, document: Document) -> None:
+    def add(self, document: Document, *, in_list: bool = False) -> None:
         tree = document.value
         if not isinstance(tree, dict):
             self._fault(document, (), "is no object: a mapping with apiVersion, kind, metadata and spec is expected")
@@ -101,6 +101,8 @@ class _Loading:
         kind, version = tree.get("kind"), tree.get("apiVersion")
         if not isinstance(kind, str) or not isinstance(version, str):
             self._fault(document, (), "is no object: apiVersion and kind are required, and strings")
+        elif kind == "List" and version == "v1" and in_list:
+            self._fault(document, (), "a List within a List is not read: put its items into the outer one")
         elif kind == "List" and version == "v1":
             self._add_items(document)
         elif kind in OWN_KINDS:
@@ -120,7 +122,7 @@ class _Loading:
             self._fault(document, ("items",), "must be a list of objects")
             return
         for index in range(len(items)):
-            self.add(document.item(index))
+            self.add(document.item(index), in_list=True)
 
     def _add_own(self, document: Document, kind: str, version: str) -> None:
         if version != API_VERSION:
@@ -142,8 +144,7 @@ class _Loading:
         if isinstance(result, list):
             self._explained(document, kind, result)
             return
-        key = ("", result.name) if not hasattr(result, "key") else result.key
-        self._keep(document, Ref(kind, *key), result)
+        self._keep(document, Ref(kind, *result.key), result)
 
     def _keep(self, document: Document, ref: Ref, resource: Own | Core) -> None:
         first = self.origins.setdefault(ref, document)

@@ -47,7 +47,7 @@ def test_values_are_those_of_yaml_1_1(text: str, values: list[object]) -> None:
         ("a: &a [*a]", "a.yaml:1:4: an anchor that contains itself cannot be read"),
         ("a: {<<: 1}", "a.yaml:1:9: '<<' merges mappings only"),
         ("a: 0b", None),
-        ("a: " + "9" * 5000, "a.yaml:1:4: cannot be read as the number it looks like: put it in quotes"),
+        ("a: " + "9" * 5000, "a.yaml:1:4: cannot be read as what it looks like: put it in quotes"),
         ('a: "\\ud83d"', "a.yaml:1:4: contains half of a surrogate pair, which is no character"),
         ("a: [1, 2", "a.yaml:1:9: is not well-formed YAML: while parsing a flow sequence, expected ',' or ']', but got '<stream end>'"),
         ("a:\n\tb: 1", "a.yaml:2:1: is not well-formed YAML: while scanning for the next token, found character '\\t' that cannot start any token; indent with spaces, not tabs"),

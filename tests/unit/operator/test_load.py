@@ -3,6 +3,8 @@
 from textwrap import dedent
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.manifests.load import Manifests, load
@@ -247,6 +249,22 @@ def test_an_object_declared_twice_names_both_places() -> None:
     ]
 
 
+def test_a_namespace_lies_in_none() -> None:
+    """Its name is all there is to say."""
+    text = "{apiVersion: v1, kind: Namespace, metadata: {name: agents}}"
+    assert faults(text, text) == [
+        "b.yaml:1:1: Namespace agents: is declared twice, first at a.yaml:1:1: remove one of them"
+    ]
+
+
+def test_a_list_within_a_list_is_refused() -> None:
+    """As `kubectl` does; and anchors could make it endless."""
+    inner = "{apiVersion: v1, kind: List, items: []}"
+    assert faults(f"{{apiVersion: v1, kind: List, items: [{inner}]}}") == [
+        "a.yaml:1:38: a List within a List is not read: put its items into the outer one"
+    ]
+
+
 def test_one_name_in_two_namespaces_or_kinds_is_no_duplicate() -> None:
     """An object is kind, namespace and name."""
     other = BACKEND.replace("{name: github}", "{name: github, namespace: b}")
@@ -284,3 +302,58 @@ def test_fields_of_loaded_objects_can_be_found_again() -> None:
     ref = Ref("MCPGateway", "agents", "main")
     assert str(manifests.place(ref, ("spec", "backends", 0))) == "a.yaml:6:5"
     assert manifests.place(Ref("MCPBackend", "agents", "a")) is None
+
+
+SCRAPS = st.lists(
+    st.sampled_from(
+        [
+            "apiVersion: ",
+            "switchyard.dev/v1alpha1",
+            "kind: ",
+            "MCPGateway",
+            "MCPBackend",
+            "Secret",
+            "v1",
+            "metadata: ",
+            "name: ",
+            "spec: ",
+            "backends: ",
+            "data: ",
+            "items: ",
+            "List",
+            "{",
+            "}",
+            "[",
+            "]",
+            ", ",
+            "\n",
+            "  ",
+            "- ",
+            "&a ",
+            "*a",
+            "<<: ",
+            "!!int ",
+            "'",
+            '"',
+            "|",
+            "---\n",
+            "0x",
+            "1e9",
+            "yes",
+            "~",
+            "\t",
+            "#",
+            "? ",
+            ": ",
+            "é",
+            "2026-07-28",
+        ]
+    )
+)
+
+
+@given(st.one_of(st.binary(), st.text().map(str.encode), SCRAPS.map("".join).map(str.encode)))
+def test_no_text_makes_loading_fail(text: bytes) -> None:
+    """Whatever stands in a file, the answer is objects and faults."""
+    for fault in load([Source("a.yaml", text)]).faults:
+        assert str(fault).startswith("a.yaml")
