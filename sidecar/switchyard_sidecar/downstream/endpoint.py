@@ -41,6 +41,8 @@ BODY_S: Final = 30.0
 """How long a client may take to send its body."""
 RETRY_AFTER_S: Final = 1
 """What an overloaded gateway asks its clients to wait."""
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""For clients that wait with a large body until they are told to send it (RFC 9110, 10.1.1)."""
 
 
 class Endpoint:
@@ -164,6 +166,8 @@ async def _read(request: web.BaseRequest) -> bytes:
     Raises:
         McpError: HTTP status 413 (too large), 408 (too slow) or 400 (cut off or garbled).
     """
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(_CONTINUE)
     try:
         async with asyncio.timeout(BODY_S):
             return await request.read()

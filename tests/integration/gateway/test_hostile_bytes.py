@@ -1,5 +1,6 @@
 """Bytes that no well-meaning peer sends, and bytes that must arrive unchanged."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,34 @@ async def test_arguments_of_calls_arrive_as_they_were_written(tmp_path: Path) ->
         backend.call = lambda _: hostile.result({"resultType": "complete", "content": []})
         await gw.modern.send("POST", body.replace(b'"HERE"', arguments), headers)
         assert arguments in backend.of("tools/call")[0].body
+
+
+async def test_numbers_beside_a_mirrored_argument_may_be_of_any_size(tmp_path: Path) -> None:
+    """Only what is mirrored is looked at; what no header can carry is an error of parameters, not of the gateway."""
+    schema = {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "R"}}}
+    async with ModernBackend(tool("a", inputSchema=schema)) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        body, headers = gw.modern.frame("tools/call", {"name": "a", "arguments": "HERE"}, headers={"Mcp-Param-R": "x"})
+        arguments = b'{"r":"x","n":1e400,"m":340282366920938463463374607431768211455}'
+        answer = await gw.modern.send("POST", body.replace(b'"HERE"', arguments), headers)
+        assert answer.status == 200
+        assert arguments in backend.of("tools/call")[0].body
+        refused = await gw.modern.send("POST", body.replace(b'"HERE"', b'{"r":1e400}'), headers)
+        assert (refused.status, refused.error["code"]) == (400, -32602)
+
+
+async def test_client_that_waits_to_be_told_to_send_its_body_is_told(tmp_path: Path) -> None:
+    """Some clients (curl) do so with large bodies, and would wait a second each time."""
+    async with gateway(tmp_path, {}) as gw:
+        host, port = gw.url.split("/")[2].split(":")
+        body, headers = gw.modern.frame("tools/list")
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"POST /mcp HTTP/1.1\r\nHost: {host}\r\n{head}Expect: 100-continue\r\n".encode())
+        writer.write(f"Content-Length: {len(body)}\r\n\r\n".encode())
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(body)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        writer.close()
 
 
 @pytest.mark.parametrize(
