@@ -5,6 +5,7 @@ and calls each, as somebody at the gateway would: with the arguments that the su
 schema, answering what a result asks for. All that the suite's server sees is the gateway's.
 """
 
+import base64
 import json
 import os
 import sys
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from integration.matrix.gateways import manifests, running
-from switchyard_sidecar.protocol import header_values, meta, mirrored_params
 
 VERSION: Final = "2026-07-28"
 SAMPLES: Final[dict[Any, Any]] = {
@@ -31,8 +31,11 @@ ACCEPTED: Final = {"action": "accept", "content": {"confirmed": True}}
 
 def ask(url: str, number: int, method: str, params: dict[str, Any], headers: dict[str, str]) -> Any:
     """Send one modern request and return the response's JSON-RPC message."""
-    own = {meta.PROTOCOL_VERSION: VERSION, meta.CLIENT_INFO: {"name": "behind", "version": "1"}}
-    own |= {meta.CLIENT_CAPABILITIES: {"elicitation": {}}}
+    own = {
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "behind the gateway", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    }
     body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"_meta": own, **params}}
     fields = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     fields |= {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
@@ -59,13 +62,25 @@ def arguments_for(tool: Any, tools: list[Any]) -> dict[str, Any]:
     }
 
 
+def mirrored(tool: Any, arguments: dict[str, Any]) -> dict[str, str]:
+    """The ``Mcp-Param-*`` headers of a call whose annotated parameters are all at the top."""
+    headers = {}
+    for name, schema in tool["inputSchema"].get("properties", {}).items():
+        value = arguments.get(name)
+        if "x-mcp-header" in schema and value is not None:
+            text = value if isinstance(value, str) else json.dumps(value)
+            plain = text.isascii() and text.isprintable() and text == text.strip()
+            encoded = text if plain else f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+            headers[f"Mcp-Param-{schema['x-mcp-header']}"] = encoded
+    return headers
+
+
 def use(url: str) -> None:
     """List the tools and call each; a result that needs input gets it, once."""
     tools = ask(url, 1, "tools/list", {}, {})["result"]["tools"]
     for number, tool in enumerate(tools, 2):
         arguments = arguments_for(tool, tools)
-        mirrored = mirrored_params.headers_for(mirrored_params.find(tool["inputSchema"]), arguments)
-        headers = mirrored | {"Mcp-Name": header_values.encode(tool["name"])}
+        headers = {"Mcp-Name": tool["name"], **mirrored(tool, arguments)}
         call = {"name": tool["name"], "arguments": arguments}
         answer = ask(url, number, "tools/call", call, headers)
         print(tool["name"], json.dumps(answer), file=sys.stderr)
