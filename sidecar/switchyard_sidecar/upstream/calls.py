@@ -31,7 +31,15 @@ from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
-from switchyard_sidecar.upstream.faults import Fault, Malformed, SessionLost, Silent
+from switchyard_sidecar.upstream.faults import (
+    BackendUnavailable,
+    Fault,
+    Malformed,
+    Refused,
+    SessionLost,
+    Silent,
+    reason_of,
+)
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.modern import ModernPeer, named_headers
 from switchyard_sidecar.upstream.peer import PROGRESS, members_of
@@ -95,7 +103,7 @@ async def call_modern(
 
     Raises:
         McpError: the backend's own error.
-        Fault: the call did not get through, or its answer did not get back.
+        Fault: an error with an HTTP status of its own; or the call did not get through, or its answer did not get back.
     """
     request_meta = {key: msgspec.json.encode(value) for key, value in call.meta.trace.items()}
     if call.meta.log_level is not None:
@@ -118,15 +126,12 @@ async def call_modern(
     async with limited(timeouts) as alive:
         try:
             return await send(call.tool, alive)
-        except McpError as error:
-            if error.code != errors.HEADER_MISMATCH:
-                raise _own(error) from None
+        except (McpError, Refused) as error:
+            if _code(error) != errors.HEADER_MISMATCH:
+                raise
         tool = await redefined(call.tool.name)
         alive()
-        try:
-            return await send(call.tool if tool is None else tool, alive)
-        except McpError as error:
-            raise _own(error) from None
+        return await send(call.tool if tool is None else tool, alive)
 
 
 async def call_legacy(
@@ -136,7 +141,7 @@ async def call_legacy(
 
     Raises:
         McpError: the backend's own error.
-        Fault: the call did not get through, or its answer did not get back.
+        Fault: an error with an HTTP status of its own; or the call did not get through, or its answer did not get back.
     """
     request_meta = {key: msgspec.json.encode(value) for key, value in call.meta.trace.items()}
 
@@ -228,12 +233,20 @@ def _is_wanted(params: bytes, least: str | None) -> bool:
     return level is not None and bytes(level).strip(b'"').decode("ascii", "replace") in wanted
 
 
-def _own(error: McpError) -> McpError | Fault:
-    """An error about this hop's headers or version is nothing that the caller could mend."""
-    match error.code:
+def _code(error: McpError | Refused) -> int | None:
+    answered = error if isinstance(error, McpError) else error.error
+    return None if answered is None else answered.code
+
+
+def told(error: McpError | Fault, backend: str) -> McpError:
+    """What the caller is told of a failed call: the backend's own error, unless it is about what only this hop has."""
+    answered = error if isinstance(error, McpError) else error.error if isinstance(error, Refused) else None
+    if answered is None:
+        return BackendUnavailable(backend, reason_of(error))
+    match answered.code:
         case errors.HEADER_MISMATCH:
-            return Fault(faults.HEADER_MISMATCH_PERSISTS)
+            return BackendUnavailable(backend, faults.HEADER_MISMATCH_PERSISTS)
         case errors.UNSUPPORTED_VERSION:
-            return Fault(faults.VERSION_REFUSED)
+            return BackendUnavailable(backend, faults.VERSION_REFUSED)
         case _:
-            return error
+            return answered

@@ -38,9 +38,10 @@ def address(config: Backend) -> URL:
     """
     try:
         url = URL(config.url, encoded=True)
+        is_usable = url.scheme in {"http", "https"} and bool(url.host) and url.port is not None  # port: read only now
     except ValueError:
-        raise Fault(faults.BAD_URL) from None
-    if url.scheme not in {"http", "https"} or not url.host:
+        is_usable = False
+    if not is_usable:
         raise Fault(faults.BAD_URL)
     return url
 

@@ -18,7 +18,7 @@ from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.deadline import within
-from switchyard_sidecar.upstream.faults import Malformed, TooLarge
+from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
 from switchyard_sidecar.upstream.walk import Ask, Step, Walk, Walked
@@ -72,14 +72,24 @@ async def _walk(peer: Peer, config: Backend, pace: Pace) -> tuple[Walked, list[L
         except TooLarge:
             if (next_step := walk.too_large()) is None:
                 raise
-        except McpError as error:
-            if (next_step := walk.refused(error.code)) is None:
+        except (McpError, Refused) as refusal:
+            code = _code(refusal)
+            if code is None or (next_step := walk.refused(code)) is None:
                 raise
         else:
             pages.append(page)
             next_step = walk.page(page.tools, page.next_cursor, raw.size_bytes)
         step = next_step
     return step, pages
+
+
+def _code(refusal: McpError | Refused) -> int | None:
+    """The JSON-RPC code of a refusal; None where others than the backend may have spoken."""
+    if isinstance(refusal, McpError):
+        return refusal.code
+    if refusal.error is None or faults.is_ambiguous(refusal.status):
+        return None
+    return refusal.error.code
 
 
 async def _checked(

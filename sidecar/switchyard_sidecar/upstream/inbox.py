@@ -171,8 +171,3 @@ async def refusal(reply: Reply) -> tuple[Refused, bytes]:
     except Malformed:
         pass
     return fault, body
-
-
-def raised(fault: Refused) -> McpError | Refused:
-    """What to raise for an unsuccessful reply: its JSON-RPC error, unless the status says that others than the backend spoke."""
-    return fault if fault.error is None or faults.is_ambiguous(fault.status) else fault.error

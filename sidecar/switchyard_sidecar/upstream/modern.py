@@ -89,8 +89,7 @@ class ModernPeer:
 
         async with self.wire.http.send(self.wire.endpoint, "POST", all_headers, body, repeatable=repeatable) as reply:
             if not reply.ok:
-                fault, _ = await inbox.refusal(reply)
-                raise inbox.raised(fault)
+                raise (await inbox.refusal(reply))[0]
             messages = Inbox(reply, max_bytes)
             result = await inbox.answer(messages, request_id, heard_here)
             return result, messages.bytes_read
@@ -114,8 +113,7 @@ class ModernPeer:
                 self.wire.http.send(self.wire.endpoint, "POST", self._headers(LISTEN), body) as reply,
             ):
                 if not reply.ok:
-                    fault, _ = await inbox.refusal(reply)
-                    raise inbox.raised(fault)
+                    raise (await inbox.refusal(reply))[0]
                 async for message in Inbox(reply, self.wire.pace.stream_event_bytes).messages():
                     if subscription.take(message):
                         return 0.0

@@ -30,11 +30,12 @@ from switchyard_sidecar.catalog.catalog import BackendView
 from switchyard_sidecar.catalog.definition import ToolDefinition
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.model import Backend, Transport
+from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
-from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern
+from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
 from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import (
@@ -209,12 +210,14 @@ class BackendSession:
         self._calls_running += 1
         try:
             return await self._relayed(call, sink)
-        except Fault as fault:
-            self._counters.faults += 1
-            if isinstance(fault, (Unreachable, Disconnected, Malformed, Refused)):
-                self._doubted()  # it may be down, or have become another
-            log.info("call_failed", backend=self.config.id, reason=fault.reason)
-            raise BackendUnavailable(self.config.id, fault.reason) from None
+        except (Fault, McpError) as error:
+            if _casts_doubt(error):
+                self._doubted()
+            answer = told(error, self.config.id)
+            if isinstance(answer, BackendUnavailable):
+                self._counters.faults += 1
+                log.info("call_failed", backend=self.config.id, reason=answer.reason)
+            raise answer from None
         finally:
             self._calls_running -= 1
 
@@ -381,6 +384,13 @@ class BackendSession:
         self._round.set()
         if not self._closed:
             self._round = asyncio.Event()
+
+
+def _casts_doubt(error: Fault | McpError) -> bool:
+    """Whether a call failed as if the backend were down, or had become another: its list is then looked at."""
+    if isinstance(error, Refused):
+        return error.error is None or error.error.code not in {errors.INVALID_PARAMS, errors.MISSING_CLIENT_CAPABILITY}
+    return isinstance(error, (Unreachable, Disconnected, Malformed))
 
 
 def _is_changed(error: Fault | McpError) -> bool:

@@ -124,8 +124,7 @@ class HttpSse:
             if reply.status == 404:
                 raise SessionLost
             if not reply.ok:
-                fault, _ = await inbox.refusal(reply)
-                raise inbox.raised(fault)
+                raise (await inbox.refusal(reply))[0]
 
     def _loss(self) -> Fault:
         return Disconnected(faults.CONNECTION_LOST) if self._lost is None else self._lost

@@ -61,11 +61,9 @@ class StreamableHttp:
     ) -> tuple[bytes, int]:
         """See :meth:`Transport.request`. An answer that breaks off is taken up again where its events had ids."""
         async with self._post(body, repeatable=repeatable) as reply:
+            await self._check(reply)
             if opening:
-                await self._check_opening(reply)
                 self._session_id = _session_id(reply)
-            else:
-                await self._check(reply)
             messages = Inbox(reply, max_bytes)
             try:
                 return await inbox.answer(messages, request_id, heard), messages.bytes_read
@@ -139,13 +137,6 @@ class StreamableHttp:
         headers = {"Accept": http.EVENT_STREAM, **headers, **self._headers()}
         return self._wire.http.send(self._wire.endpoint, "GET", headers, cookies=self._cookies, repeatable=True)
 
-    @staticmethod
-    async def _check_opening(reply: Reply) -> None:
-        """Raise what an unsuccessful reply to ``initialize`` means: its status decides what is tried next."""
-        if not reply.ok:
-            fault, _ = await inbox.refusal(reply)
-            raise fault
-
     async def _check(self, reply: Reply) -> None:
         """Raise what an unsuccessful reply means.
 
@@ -158,7 +149,7 @@ class StreamableHttp:
         is_gone = reply.status == 404 or (reply.status == 400 and b"session" in body.lower())
         if self._session_id is not None and is_gone and not is_ours:
             raise SessionLost
-        raise inbox.raised(fault)
+        raise fault
 
 
 def _session_id(reply: Reply) -> str | None:

@@ -12,7 +12,8 @@ Heard = Callable[[Message], Awaitable[None]]
 class Transport(Protocol):
     """Carries the messages of one session.
 
-    Methods raise :class:`Fault`, or :class:`McpError` for an error that the backend wrote.
+    Methods raise :class:`Fault`, or :class:`McpError` for an error that answers a request (one that comes with an
+    unsuccessful HTTP status is in the :class:`Refused` that tells of the status).
     """
 
     version: str | None
@@ -40,8 +41,8 @@ class Transport(Protocol):
     ) -> tuple[bytes, int]:
         """Send a request; return its result and the bytes read for it. Messages before the answer go to ``heard``.
 
-        ``repeatable``: it does no harm twice. ``opening``: it is ``initialize``, whose answer may assign a session id,
-        and whose refusal is raised as :class:`Refused` whatever its body holds. Raises :class:`SessionLost` only where the backend has not acted on the request.
+        ``repeatable``: it does no harm twice. ``opening``: it is ``initialize``, whose answer may assign a session id.
+        Raises :class:`SessionLost` only where the backend has not acted on the request.
         """
 
     async def send(self, body: bytes) -> None:
