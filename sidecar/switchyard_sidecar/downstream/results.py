@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from switchyard_sidecar.catalog import listing
+from switchyard_sidecar.catalog.listing import MalformedListError
 from switchyard_sidecar.protocol import errors, jsonrpc, meta
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
@@ -25,13 +27,25 @@ def project_result(result: bytes, *, backend: Era, caller: Era, server_info: byt
         McpError: -32603 when the backend's result is no object, or asks a legacy caller for input that this gateway cannot
             ask for on its behalf.
     """
-    try:
-        members = jsonrpc.members(result)
-    except msgspec.DecodeError:
-        raise McpError(errors.INTERNAL_ERROR, "The backend's result is not an object") from None
+    members = _members(result)
     if caller is Era.MODERN:
         return _modern(members, backend, server_info)
     return _legacy(members)
+
+
+def _members(result: bytes) -> dict[str, Raw]:
+    """The members of a result, also of one that only a strict parser refuses.
+
+    A text that was cut in the middle of a surrogate pair is legal JSON, and so is very deep nesting.
+    """
+    try:
+        return jsonrpc.members(result)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return {key: Raw(value) for key, value in listing.split_message(result).items()}
+    except MalformedListError:
+        raise McpError(errors.INTERNAL_ERROR, "The backend's result is not an object") from None
 
 
 def project_error(error: McpError, caller: Era) -> McpError:

@@ -268,6 +268,10 @@ async def test_backends_words_reach_neither_headers_nor_status(tmp_path: Path) -
             b'{"resultType":"complete","content":[],"structuredContent":{"b":1,"a":[1.0, 2e3]}}',
             b'{"b":1,"a":[1.0, 2e3]}',
         ),
+        (
+            b'{"resultType":"complete","content":[{"type":"text","text":"cut in an emoji: \\ud83d"}]}',
+            b'"cut in an emoji: \\ud83d"',
+        ),
     ],
 )
 async def test_results_of_calls_arrive_as_they_were_written(tmp_path: Path, result: bytes, kept: bytes) -> None:
