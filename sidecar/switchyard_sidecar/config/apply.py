@@ -89,7 +89,7 @@ def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:
 def _fate(old: AppliedBackend | None, section: Backend, credentials: Mapping[str, bytes]) -> Fate:
     if old is None:
         return Fate.EMPTY
-    if _content(old.config) == _content(section) and old.credentials == credentials:
+    if old.credentials == credentials and (old.config == section or _content(old.config) == _content(section)):
         return Fate.UNCHANGED
     if old.config.unresolved is not None or section.unresolved is not None:
         return Fate.EMPTY
