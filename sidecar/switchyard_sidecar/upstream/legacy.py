@@ -23,7 +23,6 @@ from switchyard_sidecar.upstream.peer import (
     TOOLS_CHANGED,
     RawPage,
     ServerInfo,
-    announces_tools,
     concerns,
     list_params,
     members_of,
@@ -46,7 +45,9 @@ class LegacySession:
         self.era: Final = Era.LEGACY
         self.version = ""
         self.server = ServerInfo()
-        self.announces = False
+        self.announces: Final = True
+        """Whatever its capabilities say: servers on the official Python SDK say ``listChanged: false`` and notify all the
+        same. A server without a stream answers 405, once a connection."""
         self._logs = False  # the server sends log messages
         self._log_level: str | None = None
         self._wire = wire
@@ -84,7 +85,6 @@ class LegacySession:
             )
             members = members_of(result)
             self.version = self._transport.version = _negotiated(members.get("protocolVersion"))
-            self.announces = announces_tools(members.get("capabilities"))
             self.server = server_info(members.get("serverInfo"))
             self._logs = "logging" in members_of(members.get("capabilities"))
             await self._transport.send(jsonrpc.notification("notifications/initialized"))

@@ -58,7 +58,7 @@ class Peer(Protocol):
 
     @property
     def announces(self) -> bool:
-        """Whether it says that it notifies of changed tools: only then is a change stream opened."""
+        """Whether it is worth asking for a change stream."""
 
     async def list_page(self, cursor: str | None, max_bytes: int) -> RawPage:
         """Send one ``tools/list``."""
