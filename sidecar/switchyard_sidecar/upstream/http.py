@@ -18,6 +18,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,7 +30,7 @@ from switchyard_sidecar import __version__
 from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
-from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, TooLarge, Unreachable
+from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, Silent, TooLarge, Unreachable
 from switchyard_sidecar.upstream.tls import Contexts, settings
 
 JSON: Final = "application/json"
@@ -44,6 +45,17 @@ READ_BUFFER_BYTES: Final = 64 * 1024
 _REDIRECTS: Final = frozenset({307, 308})
 _TCP_KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """A peer that is gone without a word is noticed after a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One request, wherever redirects take it."""
+
+    endpoint: Endpoint
+    method: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    limits: aiohttp.ClientTimeout
 
 
 class Reply:
@@ -126,36 +138,31 @@ class HttpPool:
         url: URL | None = None,
         cookies: AbstractCookieJar | None = None,
         repeatable: bool = False,
+        silence_s: float | None = None,
     ) -> AbstractAsyncContextManager[Reply]:
         """Send one request; the reply is open inside the context, and its connection is given up with it if unread.
 
         ``url`` overrides the endpoint's. A ``repeatable`` request is sent once more when the connection is lost before any
-        answer, as happens when the server closes an idle one. Entering raises :class:`Fault`.
+        answer, as happens when the server closes an idle one. ``silence_s``: raise :class:`Silent` when, once connected,
+        nothing is received for so long. Entering raises :class:`Fault`.
         """
-        return self._send(endpoint, method, headers, body, url or endpoint.url, cookies, repeatable)
+        limits = aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s, sock_read=silence_s)
+        request = _Request(endpoint, method, {**endpoint.headers, **headers}, body, limits)
+        return self._send(request, url or endpoint.url, cookies, repeatable)
 
     @asynccontextmanager
     async def _send(
-        self,
-        endpoint: Endpoint,
-        method: str,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        url: URL,
-        cookies: AbstractCookieJar | None,
-        repeatable: bool,
+        self, request: _Request, url: URL, cookies: AbstractCookieJar | None, repeatable: bool
     ) -> AsyncIterator[Reply]:
         for _ in range(MAX_REDIRECTS + 1):
-            all_headers = {**endpoint.headers, **headers}
-            if cookies is not None and (cookie := _cookie(cookies, url)):
-                all_headers["Cookie"] = cookie
+            cookie = "" if cookies is None else _cookie(cookies, url)
             try:
-                response = await self._open(endpoint, method, all_headers, body, url)
+                response = await self._open(request, url, cookie)
             except Disconnected:
                 if not repeatable:
                     raise
                 repeatable = False
-                response = await self._open(endpoint, method, all_headers, body, url)
+                response = await self._open(request, url, cookie)
             try:
                 if cookies is not None and response.cookies:
                     cookies.update_cookies(response.cookies, url)
@@ -167,19 +174,17 @@ class HttpPool:
                 response.close()  # a no-op when the body was read: the connection is back in the pool by then
         raise Malformed(faults.REDIRECTED)
 
-    async def _open(
-        self, endpoint: Endpoint, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
-    ) -> aiohttp.ClientResponse:
+    async def _open(self, request: _Request, url: URL, cookie: str) -> aiohttp.ClientResponse:
         with _translated():
             return await self._session.request(
-                method,
+                request.method,
                 url,
-                headers=headers,
-                data=body,
+                headers=request.headers if not cookie else {**request.headers, "Cookie": cookie},
+                data=request.body,
                 allow_redirects=False,
-                ssl=endpoint.tls,
-                server_hostname=endpoint.server_name,
-                timeout=aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s),
+                ssl=request.endpoint.tls,
+                server_hostname=request.endpoint.server_name,
+                timeout=request.limits,
             )
 
     async def close(self) -> None:
@@ -227,6 +232,8 @@ def _translated() -> Iterator[None]:
         yield
     except aiohttp.ConnectionTimeoutError:
         raise Unreachable(faults.CONNECTION_TIMED_OUT) from None
+    except aiohttp.SocketTimeoutError:
+        raise Silent(faults.NO_ANSWER_IN_TIME) from None
     except aiohttp.ClientConnectorDNSError:
         raise Unreachable(faults.NAME_NOT_RESOLVED) from None
     except aiohttp.ClientConnectorCertificateError:

@@ -66,6 +66,7 @@ class ModernPeer:
         headers: Mapping[str, str] | None = None,
         progress: bool = False,
         repeatable: bool = False,
+        silence_s: float | None = None,
     ) -> tuple[bytes, int]:
         """Send a request; return its result and the bytes that were read for it.
 
@@ -87,7 +88,9 @@ class ModernPeer:
             if concerns(request_id, message):
                 await heard(message)
 
-        async with self.wire.http.send(self.wire.endpoint, "POST", all_headers, body, repeatable=repeatable) as reply:
+        async with self.wire.http.send(
+            self.wire.endpoint, "POST", all_headers, body, repeatable=repeatable, silence_s=silence_s
+        ) as reply:
             if not reply.ok:
                 raise (await inbox.refusal(reply))[0]
             messages = Inbox(reply, max_bytes)
@@ -188,10 +191,15 @@ def named_headers(tool: str) -> dict[str, str]:
 
 
 async def discover(peer: ModernPeer, *, limit_s: float) -> era.Outcome:
-    """Send one ``server/discover``, and note in the peer what the answer says of it. Never raises."""
+    """Send one ``server/discover``, and note in the peer what the answer says of it. Never raises.
+
+    ``limit_s`` counts from when the connection stands: not to be connected, and not to be answered, are two outcomes.
+    """
     try:
         async with within(peer.wire.endpoint.connect_s + limit_s):
-            result, _ = await peer.request(DISCOVER, {}, max_bytes=MAX_DISCOVER_BYTES, heard=_ignored, repeatable=True)
+            result, _ = await peer.request(
+                DISCOVER, {}, max_bytes=MAX_DISCOVER_BYTES, heard=_ignored, repeatable=True, silence_s=limit_s
+            )
     except McpError as error:
         return era.ErrorAnswer(200, error.code, _supported(error.data))
     except Refused as fault:
