@@ -55,6 +55,8 @@ def read_call(
         McpError: -32602 naming the parameter, or -32020 for a ``Mcp-Param-*`` header that differs from the body.
     """
     arguments = envelope.params.get("arguments")
+    if arguments is not None and bytes(arguments) == b"null":
+        arguments = None  # some hosts write it for a tool without parameters
     if arguments is not None and not bytes(arguments).startswith(b"{"):
         raise McpError(errors.INVALID_PARAMS, "Invalid params: arguments must be an object")
     modern = envelope.era is Era.MODERN

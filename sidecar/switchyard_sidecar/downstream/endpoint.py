@@ -64,7 +64,7 @@ class Endpoint:
         headers = request.headers
         fields = self._guard.fields(headers)
         try:
-            self._guard.check(request.method, request.raw_path.partition("?")[0], headers, _local_address(request))
+            self._guard.check(request.method, _path(request), headers, _local_address(request))
             match request.method:
                 case "POST":
                     return await self._post(request, fields)
@@ -166,9 +166,11 @@ async def _read(request: web.BaseRequest) -> bytes:
     Raises:
         McpError: HTTP status 413 (too large), 408 (too slow) or 400 (cut off or garbled).
     """
-    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
-        request.transport.write(_CONTINUE)
     try:
+        if request.content.is_eof():
+            return await request.read()  # it came with the headers, as most do: no timer, no waiting
+        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+            request.transport.write(_CONTINUE)
         async with asyncio.timeout(BODY_S):
             return await request.read()
     except HTTPRequestEntityTooLarge:
@@ -177,6 +179,12 @@ async def _read(request: web.BaseRequest) -> bytes:
         raise McpError(errors.INVALID_REQUEST, f"The body did not arrive within {BODY_S:.0f} s", status=408) from None
     except (HttpProcessingError, web.RequestPayloadError):
         raise McpError(errors.INVALID_REQUEST, "The body is not framed as HTTP says", status=400) from None
+
+
+def _path(request: web.BaseRequest) -> str:
+    """The path asked for. A target in absolute form, as proxies write it, must be accepted (RFC 9112, section 3.2.2)."""
+    target = request.raw_path.partition("?")[0]
+    return target if target.startswith("/") else request.path
 
 
 def _local_address(request: web.BaseRequest) -> str:

@@ -203,6 +203,8 @@ def _make_request(
 
 
 async def _drained(request: web.BaseRequest) -> None:
+    if request.transport is None or not request.transport.get_write_buffer_size():
+        return  # the usual case, and too frequent for a timer
     try:
         async with asyncio.timeout(WRITE_S):
             await request.writer.drain()

@@ -107,7 +107,8 @@ class BackendUnavailable(McpError):  # noqa: N818 - it is what the caller is tol
     """What a caller is told when its call did not get through to a backend or the answer did not get back."""
 
     def __init__(self, backend: str, reason: str) -> None:
-        super().__init__(errors.INTERNAL_ERROR, f"Backend unavailable: {reason}", {"backend": backend})
+        status = 503 if reason in {BUSY, TOO_MANY_SESSIONS} else None  # worth trying again soon
+        super().__init__(errors.INTERNAL_ERROR, f"Backend unavailable: {reason}", {"backend": backend}, status=status)
         self.reason = reason
 
 
