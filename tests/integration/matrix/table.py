@@ -18,6 +18,8 @@ class Server:
     """The era that a client of both eras speaks with it."""
     sessions: bool = False
     """Whether it keeps a session for each legacy client, and offers ``counter``."""
+    announces: bool = True
+    """Whether it tells its subscribers of a changed list. Where it does not, the gateway sees it when it looks again."""
     transport: Literal["StreamableHTTP", "SSE"] = "StreamableHTTP"
 
     def __str__(self) -> str:
@@ -41,7 +43,7 @@ MODERN: Final = "2026-07-28"
 
 SERVERS: Final = (
     Server("python-2", Program("python/mcp2", ("python/server_v2.py",)), "Modern"),
-    Server("fastmcp", Program("python/fastmcp", ("python/fastmcp_server.py",)), "Modern"),
+    Server("fastmcp", Program("python/fastmcp", ("python/fastmcp_server.py",)), "Modern", announces=False),
     Server("node-2", Program("node", ("node/server.mjs",)), "Modern"),
     Server("go", Program("go", ("server",)), "Modern"),
     Server("python-1", Program("python/mcp1", ("python/server_v1.py",)), "Legacy", sessions=True),
