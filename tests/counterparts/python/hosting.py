@@ -21,9 +21,9 @@ def catalogue(*, without: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
     return {tool["name"]: tool for tool in json.loads(path.read_text()) if tool["name"] not in without}
 
 
-def grown(name: str) -> dict[str, Any]:
-    """The definition of a tool that ``grow`` adds."""
-    return {"name": name, "description": "Added at run time.", "inputSchema": {"type": "object"}}
+def grown(name: str, **schemas: Any) -> dict[str, Any]:
+    """The definition of a tool that ``grow`` adds. ``inputSchema`` and ``outputSchema`` may be given."""
+    return {"name": name, "description": "Added at run time.", "inputSchema": {"type": "object"}, **schemas}
 
 
 def page_of(items: list[Any], cursor: str | None) -> tuple[list[Any], str | None]:

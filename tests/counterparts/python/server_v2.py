@@ -76,7 +76,7 @@ async def call(ctx: Context, params: types.CallToolRequestParams) -> types.CallT
         case "cancelled_count":
             return text(str(cancelled))
         case "grow":
-            tools[arguments["name"]] = grown(arguments["name"])
+            tools[arguments["name"]] = grown(**arguments)
             await announce(ctx)
             return text(arguments["name"])
         case "shrink":
