@@ -118,6 +118,7 @@ class Gateway:
         waits = [wait for running in self._running.values() if (wait := self._fetch(running, now)) is not None]
         if waits:
             await asyncio.gather(*waits)
+        if waits or self._rebuild_due:  # a read may have ended in this very turn of the loop
             self.rebuild()
         self._check_policy()
         return self.catalog
