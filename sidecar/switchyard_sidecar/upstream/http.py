@@ -24,6 +24,7 @@ from typing import Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractCookieJar
+from multidict import CIMultiDict
 from yarl import URL
 
 from switchyard_sidecar import __version__
@@ -147,7 +148,9 @@ class HttpPool:
         nothing is received for so long. Entering raises :class:`Fault`.
         """
         limits = aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s, sock_read=silence_s)
-        request = _Request(endpoint, method, {**endpoint.headers, **headers}, body, limits)
+        all_headers = CIMultiDict(endpoint.headers)
+        all_headers.update(headers)  # whatever the case of a configured one
+        request = _Request(endpoint, method, all_headers, body, limits)
         return self._send(request, url or endpoint.url, cookies, repeatable)
 
     @asynccontextmanager
