@@ -65,6 +65,13 @@ class Disconnected(Fault):
     """The connection ended before the answer did. What was sent may have been acted upon."""
 
 
+class Unanswered(Disconnected):
+    """What was read came to its proper end, and held no answer."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_ANSWER)
+
+
 class Silent(Fault):
     """Connected, but no answer within the time given."""
 

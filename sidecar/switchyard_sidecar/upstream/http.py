@@ -24,6 +24,7 @@ from typing import Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractCookieJar
+from aiohttp.http_exceptions import ContentEncodingError
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -248,7 +249,11 @@ def _translated() -> Iterator[None]:
         raise Unreachable(faults.CONNECTION_REFUSED if is_refusal else faults.NO_CONNECTION) from None
     except aiohttp.ClientResponseError:
         raise Malformed(faults.NOT_HTTP) from None
-    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, OSError):
+    except aiohttp.ClientPayloadError as error:
+        if isinstance(error.__cause__, ContentEncodingError):
+            raise Malformed(faults.NOT_HTTP) from None
+        raise Disconnected(faults.CONNECTION_LOST) from None
+    except (aiohttp.ClientConnectionError, OSError):
         raise Disconnected(faults.CONNECTION_LOST) from None
     except (aiohttp.ClientError, ValueError):
         raise Fault(faults.BAD_URL) from None

@@ -17,7 +17,7 @@ from switchyard_sidecar.protocol import jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.upstream import faults, http
-from switchyard_sidecar.upstream.faults import Disconnected, Malformed, Refused, TooLarge
+from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge, Unanswered
 from switchyard_sidecar.upstream.http import Reply
 
 MAX_ERROR_BYTES: Final = 64 * 1024
@@ -127,7 +127,7 @@ async def answer(inbox: Inbox, request_id: int, heard: Callable[[Message], Await
             await heard(message)
         elif message.id == wanted or (message.id is None and message.error is not None):
             return result_of(message)
-    raise Disconnected(faults.NO_ANSWER)
+    raise Unanswered
 
 
 def result_of(message: Message) -> bytes:

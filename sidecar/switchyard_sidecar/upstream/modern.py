@@ -17,7 +17,7 @@ from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import era, faults, http, inbox
 from switchyard_sidecar.upstream.deadline import within
-from switchyard_sidecar.upstream.faults import Disconnected, Fault, NoStream, Refused, Silent
+from switchyard_sidecar.upstream.faults import Disconnected, Fault, NoStream, Refused, Silent, Unanswered, Unreachable
 from switchyard_sidecar.upstream.inbox import Inbox
 from switchyard_sidecar.upstream.peer import (
     CLIENT_INFO,
@@ -208,10 +208,9 @@ async def discover(peer: ModernPeer, *, limit_s: float) -> era.Outcome:
         return era.ErrorAnswer(fault.status, fault.error.code, _supported(fault.error.data))
     except Silent:
         return era.NoAnswer()
-    except Disconnected as fault:
-        # A stream that ended in order, and held no answer, is what a server may make of a method it does not know.
-        return era.OtherAnswer(200) if fault.reason == faults.NO_ANSWER else era.NoConnection(fault.reason)
-    except faults.Unreachable as fault:
+    except Unanswered:  # a stream that ends at once is what a server may make of a method it does not know
+        return era.OtherAnswer(200)
+    except (Unreachable, Disconnected) as fault:
         return era.NoConnection(fault.reason)
     except Fault:  # no HTTP, no JSON-RPC, too large, redirected: an answer, if not one of ours
         return era.OtherAnswer(200)
