@@ -31,6 +31,8 @@ TARGET = ROOT / ".counterparts"
 KINDS = ("python", "node", "go")
 PYTHON_VENVS = ("mcp2", "mcp1", "fastmcp")
 """One virtual environment for each requirements file: the SDK's generations cannot share one."""
+NODE_FILES = ("package.json", "package-lock.json", ".npmrc")
+NODE_LINK = SOURCES / "node" / "node_modules"
 
 
 class InstallError(Exception):
@@ -48,6 +50,8 @@ class Part:
     inputs: tuple[Path, ...]
     """Files that decide what is installed."""
     install: Callable[[Path], None]
+    leaves: tuple[Path, ...] = ()
+    """What it makes outside its folder."""
 
     @property
     def kind(self) -> str:
@@ -78,7 +82,8 @@ class Part:
 
     def is_current(self) -> bool:
         """Whether the folder holds just what the lock files ask for."""
-        return self.stamp.is_file() and self.stamp.read_text() == self.digest()
+        made = self.stamp.is_file() and all(path.exists() for path in self.leaves)
+        return made and self.stamp.read_text() == self.digest()
 
 
 def run(command: Sequence[str | Path], cwd: Path, **environment: str) -> None:
@@ -102,14 +107,13 @@ def install_venv(folder: Path) -> None:
 def install_node(folder: Path) -> None:
     """Install from the lock file, without running any package's own scripts.
 
-    ``tests/counterparts/node/node_modules`` becomes a link to the result, since Node looks for modules beside the program.
+    Node looks for modules beside the program, so a link to the result is left there.
     """
-    for name in ("package.json", "package-lock.json", ".npmrc"):
+    for name in NODE_FILES:
         shutil.copy(SOURCES / "node" / name, folder / name)
     run(["npm", "ci", "--loglevel=error"], folder)
-    link = SOURCES / "node" / "node_modules"
-    link.unlink(missing_ok=True)
-    link.symlink_to(Path(os.path.relpath(folder / "node_modules", link.parent)))
+    NODE_LINK.unlink(missing_ok=True)
+    NODE_LINK.symlink_to(Path(os.path.relpath(folder / "node_modules", NODE_LINK.parent)))
 
 
 def install_go(folder: Path) -> None:
@@ -129,9 +133,7 @@ def parts() -> list[Part]:
     go = SOURCES / "go"
     return [
         *python,
-        Part(
-            "node", ("node", "npm"), (node / "package.json", node / "package-lock.json", node / ".npmrc"), install_node
-        ),
+        Part("node", ("node", "npm"), tuple(node / name for name in NODE_FILES), install_node, leaves=(NODE_LINK,)),
         Part("go", ("go",), (go / "go.mod", go / "go.sum", *sorted(go.rglob("*.go"))), install_go),
     ]
 
@@ -155,7 +157,10 @@ def install_all(wanted: Iterable[Part]) -> int:
     for part in wanted:
         missing = part.missing_tools()
         if missing and not part.is_current():
-            print(f"{'error' if required else 'skipped'}: {part.name}: {' and '.join(missing)} not found on PATH")
+            lacking = f"{' and '.join(missing)} not found on PATH"
+            print(
+                f"error: {part.name}: {lacking}" if required else f"skipped: {part.name}: {lacking}; its tests are too"
+            )
             status = status or int(required)
         else:
             ready.append(part)
