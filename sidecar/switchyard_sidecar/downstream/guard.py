@@ -52,11 +52,14 @@ class Guard:
         """
         if path not in self.paths:
             raise _refusal(404, f"Nothing is served at this path; the MCP endpoint is {min(self.paths, key=len)}")
-        host = _host_name(headers.get("Host", ""))
-        if "*" not in self.hosts and host not in self.hosts and host != local_address:
+        host = headers.get("Host", "").strip().lower()
+        named = _host_name(host) in self.hosts or _host_name(host) == local_address
+        if not named and "*" not in self.hosts:
             raise _refusal(403, "Host not allowed; add its name to spec.listener.allowedHosts of the gateway")
         origin = headers.get("Origin")
-        if origin is not None and not self._allows(origin):
+        # Our own origin is no rebinding where the host is known by name; a host that only "*" lets pass may be rebound.
+        own = named and origin is not None and origin.lower() in {f"http://{host}", f"https://{host}"}
+        if origin is not None and not own and not self._allows(origin):
             raise _refusal(403, "Origin not allowed; add it to spec.listener.allowedOrigins of the gateway")
         if method not in self.methods:
             raise _refusal(405, f"Method not allowed; this endpoint has {', '.join(self.methods)}")
@@ -114,8 +117,7 @@ def _refusal(status: int, message: str) -> McpError:
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without port, in lower case; IPv6 keeps its brackets."""
-    host = host.strip().lower()
+    """The name in a Host header, without its port; IPv6 keeps its brackets."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]

@@ -50,5 +50,8 @@ class McpError(Exception):
         return self.status or _MODERN_STATUS.get(self.code, 200)
 
     def legacy_status(self) -> int:
-        """HTTP status for a legacy caller: a well-formed request is answered with 200, whatever the error."""
-        return self.status or (400 if self.code in {PARSE_ERROR, INVALID_REQUEST} else 200)
+        """HTTP status for a legacy caller: a well-formed request is answered with 200, whatever the error.
+
+        What is not well formed is refused before its era is known.
+        """
+        return self.status or 200

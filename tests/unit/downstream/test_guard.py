@@ -22,6 +22,20 @@ GUARD = Guard.of(LISTENER, path="/mcp", legacy=True)
         pytest.param("POST", "/mcp", {"Host": "mcp.example"}, None, id="host of the public URL"),
         pytest.param("POST", "/mcp", {"Host": "10.1.2.3:8811"}, None, id="the address listened on"),
         pytest.param("POST", "/mcp", {"Host": "localhost", "Origin": "https://app.example"}, None, id="allowed origin"),
+        pytest.param(
+            "POST",
+            "/mcp",
+            {"Host": "localhost:8811", "Origin": "http://localhost:8811"},
+            None,
+            id="the endpoint's own origin",
+        ),
+        pytest.param(
+            "POST",
+            "/mcp",
+            {"Host": "localhost:8811", "Origin": "http://localhost:3000"},
+            403,
+            id="another port's origin",
+        ),
         pytest.param("POST", "/other", {"Host": "localhost"}, 404, id="other path"),
         pytest.param("POST", "/mcp//", {"Host": "localhost"}, 404, id="doubled slash"),
         pytest.param("POST", "/mcp", {"Host": "attacker.example"}, 403, id="rebound host"),
@@ -59,6 +73,15 @@ def test_star_allows_any_host_and_origin() -> None:
     """Whoever fronts the gateway may have checked them."""
     guard = Guard.of(Listener(allowed_origins=("*",), allowed_hosts=("*",)), path="/mcp", legacy=True)
     guard.check("POST", "/mcp", {"Host": "anything", "Origin": "null"}, "")
+
+
+def test_rebound_host_that_only_star_lets_pass_has_no_own_origin() -> None:
+    """A page of attacker.example, rebound to this machine, sends an Origin equal to its Host."""
+    guard = Guard.of(Listener(allowed_hosts=("*",)), path="/mcp", legacy=True)
+    headers = {"Host": "attacker.example:8811", "Origin": "http://attacker.example:8811"}
+    with pytest.raises(McpError) as refused:
+        guard.check("POST", "/mcp", headers, "")
+    assert refused.value.status == 403
 
 
 def test_allowed_origin_can_read_answers_and_refusals() -> None:
