@@ -70,7 +70,12 @@ class Contexts:
 
 
 def _build(wanted: Settings) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=None if wanted.ca is None else wanted.ca.decode("ascii"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if wanted.ca is None:
+        context.load_default_certs()
+    else:
+        # Not create_default_context: an empty text would make that trust the system's certificates after all.
+        context.load_verify_locations(cadata=wanted.ca.decode("ascii"))
     context.set_alpn_protocols(["http/1.1"])
     if wanted.insecure_skip_verify:
         context.check_hostname = False
