@@ -1,10 +1,11 @@
 """Upstream sessions for calls to a legacy backend: one for each principal, so that nobody meets another's state.
 
-Made on demand, bounded in number, ended when idle. None of them is ever used for discovery.
+Made on demand, bounded in number, ended when idle. None of them is ever used for discovery, but each has its stream of the
+server's own messages: servers on the official Python SDK tell a change to the session that caused it, and to no other.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import Fault
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.pace import Pace
+from switchyard_sidecar.upstream.stream import ChangeStream
 
 
 @dataclass(slots=True, eq=False)
@@ -22,10 +24,13 @@ class Lease:
 
     pattern: LegacySession
     """What a session with this backend looks like."""
+    hear: Callable[[LegacySession], "asyncio.Task[None] | None"]
+    """Starts the task that keeps a session's stream."""
     users: int = 0
     idle_since: float = 0.0
     forgotten: bool = False
     _session: LegacySession | None = None
+    _hearing: "asyncio.Task[None] | None" = None
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def session(self, lost: LegacySession | None = None) -> LegacySession:
@@ -37,22 +42,32 @@ class Lease:
         """
         async with self._opening:
             if self._session is None or self._session is lost or self._session.lost:
-                self._session = None
+                self._drop()
                 self._session = await opened(self.pattern.another())
+                self._hearing = self.hear(self._session)
             return self._session
 
     async def end(self) -> None:
         """End the session, if there is one."""
-        session, self._session = self._session, None
+        session = self._drop()
         if session is not None:
             await session.close()
+
+    def _drop(self) -> LegacySession | None:
+        session, self._session = self._session, None
+        if self._hearing is not None:
+            self._hearing.cancel()
+            self._hearing = None
+        return session
 
 
 class CallSessions:
     """The sessions of one backend by principal, least recently used first."""
 
-    def __init__(self, pace: Pace, errands: Errands) -> None:
+    def __init__(self, backend: str, pace: Pace, jitter: Callable[[], float], errands: Errands) -> None:
+        self._backend = backend
         self._pace = pace
+        self._jitter = jitter
         self._errands = errands
         self._leases: dict[str, Lease] = {}
         self._released = asyncio.Event()
@@ -71,7 +86,7 @@ class CallSessions:
         lease = self._leases.pop(principal, None)
         if lease is None:
             self._make_room()
-            lease = Lease(pattern)
+            lease = Lease(pattern, self._hear)
         lease.pattern = pattern
         self._leases[principal] = lease
         lease.users += 1
@@ -91,6 +106,10 @@ class CallSessions:
             lease.forgotten = True
             if not lease.users:
                 self._errands.send(lease.end(), "end a call session")
+
+    def _hear(self, session: LegacySession) -> "asyncio.Task[None] | None":
+        stream = ChangeStream(self._backend, self._pace, self._jitter)  # what it brings, the session itself takes
+        return self._errands.keep(stream.follow(session), f"call stream of {self._backend}")
 
     async def reap(self) -> None:
         """End idle sessions until cancelled, and then all."""

@@ -52,6 +52,7 @@ class LegacySession:
         self._log_level: str | None = None
         self._wire = wire
         self._transport = transport
+        self._calls: dict[int, Heard] = {}  # under way, and who hears what comes outside of their answers
 
     def another(self) -> "LegacySession":
         """A session of its own with the same backend, not open yet."""
@@ -69,7 +70,7 @@ class LegacySession:
             McpError: ``initialize`` was answered with an error.
             Fault: it was not answered, or with a version that we do not speak.
         """
-        await self._transport.start(self._heard)
+        await self._transport.start(self._stray)
         params = {
             "protocolVersion": msgspec.json.encode(versions.LATEST_LEGACY),
             "capabilities": _EMPTY,  # nothing that a server could ask of us can be carried to a caller yet
@@ -104,7 +105,7 @@ class LegacySession:
                 limit.reschedule(None)
                 opened()
 
-            return await self._transport.listen(is_open, self._heard)
+            return await self._transport.listen(is_open, self._stray)
 
     async def call(
         self, params: Mapping[str, bytes], request_meta: Mapping[str, bytes], heard: Heard, *, progress: bool
@@ -125,12 +126,15 @@ class LegacySession:
             if concerns(request_id, message):
                 await heard(message)
 
+        self._calls[request_id] = heard
         try:
             result, _ = await self._transport.request(request_id, body, both, max_bytes=self._wire.pace.call_bytes)
         except asyncio.CancelledError:
             cancelled = jsonrpc.notification("notifications/cancelled", b'{"requestId":%d}' % request_id)
             self._wire.errands.send(self._transport.send(cancelled), "cancel a call")
             raise
+        finally:
+            del self._calls[request_id]
         return result
 
     async def set_log_level(self, level: str) -> None:
@@ -170,6 +174,13 @@ class LegacySession:
             all_meta[meta.PROGRESS_TOKEN] = b"%d" % request_id
         all_params = {**params, "_meta": jsonrpc.joined(all_meta)} if all_meta else dict(params)
         return request_id, jsonrpc.request(request_id, method, jsonrpc.joined(all_params))
+
+    async def _stray(self, message: Message) -> None:
+        """What comes outside of any answer. Servers send progress and log messages there too, though they should not."""
+        await self._heard(message)
+        for request_id, heard in list(self._calls.items()):
+            if concerns(request_id, message):
+                await heard(message)
 
     async def _heard(self, message: Message) -> None:
         """What the server says of its own accord, wherever it says it. Never waits."""

@@ -257,7 +257,7 @@ class BackendSession:
         try:
             async with asyncio.TaskGroup() as tasks:
                 errands = Errands(tasks, self._pace.farewell_s)
-                self._sessions = CallSessions(self._pace, errands)
+                self._sessions = CallSessions(self.config.id, self._pace, self._jitter, errands)
                 tasks.create_task(self._sessions.reap(), name=f"call sessions of {self.config.id}")
                 while True:
                     await self._live(errands)

@@ -100,7 +100,7 @@ class HttpSse:
         if self._lost is None:
             opened()
         await self._gone.wait()
-        raise self._loss()
+        raise SessionLost
 
     async def end(self) -> None:
         """Close the stream, which ends the session."""

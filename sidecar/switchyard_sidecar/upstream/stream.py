@@ -6,7 +6,7 @@ from collections.abc import Callable
 import structlog
 
 from switchyard_sidecar.protocol.errors import McpError
-from switchyard_sidecar.upstream.faults import Fault, NoStream, reason_of
+from switchyard_sidecar.upstream.faults import Fault, NoStream, SessionLost, reason_of
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
 from switchyard_sidecar.upstream.status import StreamState
@@ -14,8 +14,12 @@ from switchyard_sidecar.upstream.status import StreamState
 log = structlog.get_logger(__name__)
 
 
+def _nothing() -> None:
+    """For callbacks that nobody wants."""
+
+
 class ChangeStream:
-    """The change stream of one backend. The three callbacks must not block."""
+    """The change stream of one session with a backend. The three callbacks must not block."""
 
     def __init__(
         self,
@@ -23,9 +27,9 @@ class ChangeStream:
         pace: Pace,
         random: Callable[[], float],
         *,
-        changed: Callable[[], None],
-        doubted: Callable[[], None],
-        moved: Callable[[], None],
+        changed: Callable[[], None] = _nothing,
+        doubted: Callable[[], None] = _nothing,
+        moved: Callable[[], None] = _nothing,
     ) -> None:
         self.state: StreamState = "none"
         self.opened_total = 0
@@ -41,7 +45,7 @@ class ChangeStream:
         self._opened_at = 0.0
 
     async def follow(self, peer: Peer) -> None:
-        """Keep the stream until cancelled, or until the peer says that it has none."""
+        """Keep the stream until cancelled, or until the peer says that it has none, or its session is gone."""
         loop = asyncio.get_running_loop()
         losses = 0
         self._move("opening")
@@ -51,6 +55,9 @@ class ChangeStream:
                 try:
                     asked_s = await peer.listen(self._opened, self._changed)
                 except NoStream:
+                    return
+                except SessionLost:  # nor will another attempt find it
+                    self._doubted()
                     return
                 except (Fault, McpError) as error:
                     log.info("change_stream_lost", backend=self._backend, reason=reason_of(error))

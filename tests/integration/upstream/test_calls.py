@@ -237,6 +237,26 @@ async def test_list_change_told_in_a_call_is_heeded() -> None:
         await run.listing("a", "b")
 
 
+async def test_session_of_a_call_has_a_stream_of_its_own() -> None:
+    """Servers on the Python SDK tell a change to the session that caused it alone; and some log there, not in the answer."""
+    gate = asyncio.Event()
+    async with LegacyBackend(*tools("a")) as backend, session(backend) as run:
+        await run.until(lambda session: session.status.stream == "open")
+        backend.call = lambda request: hostile.after(gate, hostile.result(said(request)))
+        heard = Heard()
+        call = asyncio.create_task(run.call("a", sink=heard, log_level="info"))
+        streams = await backend.listened(2)
+        await backend.received("tools/call")
+        (own,) = [stream for stream in streams if stream.request.header("Mcp-Session-Id") == "session-2"]
+        await own.send(_log("warning"))
+        backend.tools.append(tool("b"))
+        await own.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        await run.listing("a", "b")
+        await heard.has(1)
+        gate.set()
+        await call
+
+
 @BOTH_ERAS
 async def test_idle_time_ends_a_call_and_messages_restart_it(fake: type[OrdinaryBackend]) -> None:
     """Five messages at 0.1 s take longer than the idle limit of 0.3 s; silence of that length ends the call."""
@@ -444,13 +464,15 @@ async def test_answer_that_breaks_off_is_taken_up_again() -> None:
         await exchange.chunk(b"")
 
     async with LegacyBackend(*tools("a")) as backend, session(backend) as run:
-        await run.until(lambda session: session.status.stream == "open")
+        ordinarily = backend.answer
         backend.call = lambda _: part
-        backend.fail_next("GET", _rest(backend))
+        backend.answer = lambda request: (
+            ordinarily(request) if request.header("Last-Event-ID") is None else _rest(backend)
+        )
         result = await run.call("a")
         assert b"resumed" in result.result
         assert len(backend.of("tools/call")) == 1
-        resumed = backend.of("GET")[-1]
+        (resumed,) = [request for request in backend.of("GET") if request.header("Last-Event-ID") is not None]
         assert (resumed.header("Last-Event-ID"), resumed.header("Mcp-Session-Id")) == ("7", "session-2")
 
 
