@@ -122,3 +122,17 @@ class BackendUnavailable(McpError):  # noqa: N818 - it is what the caller is tol
 def reason_of(error: Fault | McpError) -> str:
     """What status and logs say of a failure; never the backend's own words."""
     return error.reason if isinstance(error, Fault) else f"JSON-RPC error {error.code}"
+
+
+def casts_doubt(error: Fault | McpError) -> bool:
+    """Whether a call failed as if the backend were down, or had become another: its list is then worth a look."""
+    if isinstance(error, Refused):
+        return error.error is None or error.error.code not in {errors.INVALID_PARAMS, errors.MISSING_CLIENT_CAPABILITY}
+    return isinstance(error, (Unreachable, Disconnected, Malformed))
+
+
+def is_changed(error: Fault | McpError) -> bool:
+    """Whether a list failed with an answer that another backend gives than it was, rather than by an outage."""
+    if isinstance(error, Refused):
+        return not is_ambiguous(error.status)
+    return not isinstance(error, (Unreachable, Disconnected, Silent))

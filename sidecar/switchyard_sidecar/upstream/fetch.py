@@ -16,6 +16,7 @@ from switchyard_sidecar.catalog.listing import ListPage, MalformedListError
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge
@@ -45,7 +46,8 @@ async def read_list(peer: Peer, config: Backend, pace: Pace, previous: Snapshot 
         tools=tools,
         rejected=rejected,
         ttl_ms=min(ttls, default=without_pages),
-        scope=freshness.scope_of(page.cache_scope for page in pages),
+        # As with ttlMs: what a legacy revision does not know, a legacy answer does not mean.
+        scope=freshness.scope_of(page.cache_scope for page in pages if peer.era is Era.MODERN),
         era=peer.era,
         version=peer.version,
         fetched_at=began,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
+import structlog
 from msgspec import Raw
 
 from switchyard_sidecar.protocol import errors, jsonrpc, meta, versions
@@ -31,9 +32,14 @@ from switchyard_sidecar.upstream.peer import (
 from switchyard_sidecar.upstream.transport import Heard, Transport
 from switchyard_sidecar.upstream.wire import Wire
 
+log = structlog.get_logger(__name__)
+
 MAX_INITIALIZE_BYTES: Final = 1024 * 1024
 MAX_ANSWER_BYTES: Final = 64 * 1024
 """Of an answer that holds nothing, such as that to ``logging/setLevel``."""
+
+NOT_CARRIED: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
+"""What servers ask of clients, and cannot ask of us: named in the log, where any other name would be the backend's text."""
 
 _EMPTY: Final = b"{}"
 
@@ -187,6 +193,9 @@ class LegacySession:
         if message.method == TOOLS_CHANGED and message.id is None:
             self._wire.changed()
         elif message.id is not None:
+            if message.method != "ping":
+                method = message.method if message.method in NOT_CARRIED else "another"
+                log.info("server_request_refused", backend=self._wire.backend, method=method)
             self._wire.errands.send(self._transport.send(_reply(message, message.id)), "answer the server")
 
 

@@ -30,7 +30,6 @@ from switchyard_sidecar.catalog.catalog import BackendView
 from switchyard_sidecar.catalog.definition import ToolDefinition
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.model import Backend, Transport
-from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
@@ -38,16 +37,7 @@ from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
 from switchyard_sidecar.upstream.errands import Errands
-from switchyard_sidecar.upstream.faults import (
-    BackendUnavailable,
-    Disconnected,
-    Fault,
-    Malformed,
-    Refused,
-    Silent,
-    Unreachable,
-    reason_of,
-)
+from switchyard_sidecar.upstream.faults import BackendUnavailable, Fault, reason_of
 from switchyard_sidecar.upstream.fetch import read_list
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.legacy import LegacySession
@@ -211,7 +201,7 @@ class BackendSession:
         try:
             return await self._relayed(call, sink)
         except (Fault, McpError) as error:
-            if _casts_doubt(error):
+            if faults.casts_doubt(error):
                 self._doubted()
             answer = told(error, self.config.id)
             if isinstance(answer, BackendUnavailable):
@@ -277,7 +267,7 @@ class BackendSession:
             self._losses = 0
         self._losses += 1
         was_well = self._counters.reads > reads_before
-        if self._losses > 1 or not was_well or not _is_changed(error):
+        if self._losses > 1 or not was_well or not faults.is_changed(error):
             await asyncio.sleep(self._failed(error))
 
     async def _connection(self, peer: ModernPeer | LegacySession, errands: Errands) -> Fault | McpError:
@@ -301,7 +291,7 @@ class BackendSession:
     async def _connected(self, errands: Errands) -> ModernPeer | LegacySession:
         if self._wire is None:
             endpoint = await self._http.endpoint(self.config, self._credentials)
-            self._wire = Wire(self._http, endpoint, self._pace, errands, self._notified, self._ids)
+            self._wire = Wire(self.config.id, self._http, endpoint, self._pace, errands, self._notified, self._ids)
         patience_s = min(self._pace.probe_s * 2 ** min(self._losses, 16), self._pace.probe_max_s)
         peer = await connect(self.config, self._wire, patience_s=patience_s)
         self._peer = peer
@@ -384,17 +374,3 @@ class BackendSession:
         self._round.set()
         if not self._closed:
             self._round = asyncio.Event()
-
-
-def _casts_doubt(error: Fault | McpError) -> bool:
-    """Whether a call failed as if the backend were down, or had become another: its list is then looked at."""
-    if isinstance(error, Refused):
-        return error.error is None or error.error.code not in {errors.INVALID_PARAMS, errors.MISSING_CLIENT_CAPABILITY}
-    return isinstance(error, (Unreachable, Disconnected, Malformed))
-
-
-def _is_changed(error: Fault | McpError) -> bool:
-    """Whether a failure is an answer like that of another backend than it was, rather than an outage."""
-    if isinstance(error, Refused):
-        return not faults.is_ambiguous(error.status)
-    return not isinstance(error, (Unreachable, Disconnected, Silent))

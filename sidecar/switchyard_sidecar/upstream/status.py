@@ -48,7 +48,7 @@ class BackendStatus:
     """Why it is failing; None when it is not."""
     last_success_at: float | None
     next_attempt_at: float | None
-    """When a failing backend is tried again; None while it is not failing, or being tried."""
+    """When a failing backend is tried again, or was, if that attempt is under way; None while it is not failing."""
     calls_running: int
     call_sessions: int
     """Sessions held for calls with a legacy backend."""

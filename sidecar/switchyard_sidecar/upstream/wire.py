@@ -14,6 +14,8 @@ from switchyard_sidecar.upstream.pace import Pace
 class Wire:
     """Shared by all that is said to one backend."""
 
+    backend: str
+    """``namespace/name``, for logs."""
     http: HttpPool
     endpoint: Endpoint
     pace: Pace

@@ -117,10 +117,9 @@ async def test_failure_keeps_the_list_and_says_why(reply: Reply, reason: str) ->
         assert run.session.fresh_until == 0
 
 
-@BOTH_ERAS
-async def test_unknown_method_is_a_healthy_backend_without_tools(fake: type[OrdinaryBackend]) -> None:
-    """A server of resources alone."""
-    status = 404 if fake is ModernBackend else 200
+@pytest.mark.parametrize(("fake", "status"), [(ModernBackend, 404), (LegacyBackend, 200), (LegacyBackend, 404)])
+async def test_unknown_method_is_a_healthy_backend_without_tools(fake: type[OrdinaryBackend], status: int) -> None:
+    """A server of resources alone; 404 with this error is no lost session."""
     async with fake() as backend, session(backend) as run:
         backend.always("tools/list", hostile.error(-32601, status=status))
         snapshot = await run.ready()
@@ -214,6 +213,25 @@ async def test_time_to_live_of_a_modern_list(ttl_ms: Any, cache: dict[str, int],
         snapshot = await run.ready()
         assert snapshot.ttl_ms == effective_ms
         assert run.session.fresh_until == snapshot.fetched_at + effective_ms / 1000
+
+
+@pytest.mark.parametrize(
+    ("fake", "scope", "expected"),
+    [
+        (ModernBackend, "public", "public"),
+        (ModernBackend, "private", "private"),
+        (ModernBackend, "", "private"),
+        (ModernBackend, ..., "private"),
+        (LegacyBackend, "public", "private"),
+    ],
+)
+async def test_scope_of_a_list(fake: type[OrdinaryBackend], scope: Any, expected: str) -> None:
+    """Public only where the revision knows the word and the backend says it."""
+    listed = {"tools": [tool("a")], "ttlMs": 60_000} | ({} if scope is ... else {"cacheScope": scope})
+    async with fake() as backend, session(backend) as run:
+        backend.always("tools/list", hostile.result(listed))
+        snapshot = await run.ready()
+        assert snapshot.scope == expected
 
 
 async def test_list_with_no_time_to_live_is_fresh_for_a_while_under_a_stream() -> None:
