@@ -57,9 +57,9 @@ def manifests(backends: Mapping[str, Mapping[str, Any]], **gateway: Any) -> str:
 
 
 @contextmanager
-def running(manifest: Path, log: Path, port: int = 0) -> Iterator[Gateway]:
+def running(manifest: Path, log: Path) -> Iterator[Gateway]:
     """Serve a manifest for the duration of the block."""
-    command: list[str | Path] = [SWITCHYARD, "run", "-f", manifest, "--port", str(port), "--admin-port", "0"]
+    command: list[str | Path] = [SWITCHYARD, "run", "-f", manifest, "--port", "0", "--admin-port", "0"]
     with log.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as process:
         try:
             assert process.stdout is not None
