@@ -42,9 +42,14 @@ def ask(url: str, number: int, method: str, params: dict[str, Any], headers: dic
     request = urllib.request.Request(url, json.dumps(body).encode(), fields | headers)
     try:
         with urllib.request.urlopen(request, timeout=20) as response:
-            return json.loads(response.read())
+            return message_in(response.read())
     except urllib.error.HTTPError as error:
-        return json.loads(error.read())
+        return message_in(error.read())
+
+
+def message_in(body: bytes) -> Any:
+    """The response in a body of JSON, or in the last event of a stream."""
+    return json.loads(body.strip().rpartition(b"\ndata:")[2])
 
 
 def arguments_for(tool: Any, tools: list[Any]) -> dict[str, Any]:
