@@ -79,39 +79,45 @@ class Inbox:
 
 
 def parse(text: bytes) -> list[Message]:
-    """The message in a text, or the messages of a batch.
+    """The message in a text, or the messages of a batch; without notifications and requests that cannot be read.
 
     Raises:
-        Malformed: there is none.
+        Malformed: it is nothing of the kind.
     """
-    if jsonrpc.is_batch(text):
-        try:
-            return [_parse_one(entry) for entry in jsonrpc.decode_batch(text)]
-        except McpError:
-            raise Malformed(faults.NOT_JSON_RPC) from None
-    return [_parse_one(text)]
-
-
-def _parse_one(text: bytes) -> Message:
+    if not jsonrpc.is_batch(text):
+        return _parse_one(text)
     try:
-        return jsonrpc.decode(text)
+        entries = jsonrpc.decode_batch(text)
+    except McpError:
+        raise Malformed(faults.NOT_JSON_RPC) from None
+    return [message for entry in entries for message in _parse_one(entry)]
+
+
+def _parse_one(text: bytes) -> list[Message]:
+    try:
+        return [jsonrpc.decode(text)]
     except McpError:
         return _salvaged(text)
 
 
-def _salvaged(text: bytes) -> Message:
-    """An answer that is well formed in its outlines: its result may hold what strict parsers refuse."""
+def _salvaged(text: bytes) -> list[Message]:
+    """What is well formed in its outlines, if strict parsers refuse a part: an answer, whose result may be read in part.
+
+    Anything else of that kind is left out: nobody waits for it, and those who wait for what comes with it shall not suffer.
+    """
     try:
         members = listing.split_message(text)
     except MalformedListError:
         raise Malformed(faults.NOT_JSON_RPC) from None
-    is_answer = ("result" in members) != ("error" in members) and "method" not in members
-    if not is_answer or members.get("jsonrpc") != b'"2.0"':
+    if members.get("jsonrpc") != b'"2.0"':
+        raise Malformed(faults.NOT_JSON_RPC)
+    if "method" in members:
+        return []
+    if ("result" in members) == ("error" in members):
         raise Malformed(faults.NOT_JSON_RPC)
     message_id = members.get("id", b"null")
-    return Message(
-        None if message_id == b"null" else message_id, None, None, members.get("result"), members.get("error")
-    )
+    named = None if message_id == b"null" else message_id
+    return [Message(named, None, None, members.get("result"), members.get("error"))]
 
 
 async def answer(inbox: Inbox, request_id: int, heard: Callable[[Message], Awaitable[None]]) -> bytes:

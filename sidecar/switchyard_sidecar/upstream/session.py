@@ -36,6 +36,7 @@ from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
+from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import BackendUnavailable, Fault, reason_of
 from switchyard_sidecar.upstream.fetch import read_list
@@ -95,6 +96,7 @@ class BackendSession:
         self._stream = ChangeStream(
             config.id, pace, jitter, changed=self._notified, doubted=self._doubted, moved=self._tell
         )
+        self._begun = asyncio.Event()  # set when there is a wire, or a failure to make one
         self._ids = itertools.count(1)
         self._wire: Wire | None = None
         self._peer: ModernPeer | LegacySession | None = None
@@ -212,9 +214,11 @@ class BackendSession:
             self._calls_running -= 1
 
     async def _relayed(self, call: ToolCall, sink: CallSink) -> CallResult:
-        wire, sessions = self._wire, self._sessions
         if self._calls_running > self._pace.calls:
             raise Fault(faults.BUSY)
+        async with within(self.config.timeouts.connect_ms / 1000):
+            await self._begun.wait()
+        wire, sessions = self._wire, self._sessions
         if wire is None or sessions is None:
             raise Fault(self._error or faults.CLOSED)
         peer = self._peer or self._remembered(wire)
@@ -254,6 +258,7 @@ class BackendSession:
         finally:
             self._closed = True
             self._wire = self._sessions = None
+            self._begun.set()
             self._end_round()
 
     async def _live(self, errands: Errands) -> None:
@@ -263,10 +268,10 @@ class BackendSession:
             error = await self._connection(await self._connected(errands), errands)
         except (Fault, McpError) as fault:
             error = fault
-        if self._loop.time() - began >= self._pace.steady_s:
+        was_well = self._counters.reads > reads_before
+        if was_well and self._loop.time() - began >= self._pace.steady_s:
             self._losses = 0
         self._losses += 1
-        was_well = self._counters.reads > reads_before
         if self._losses > 1 or not was_well or not faults.is_changed(error):
             await asyncio.sleep(self._failed(error))
 
@@ -292,6 +297,7 @@ class BackendSession:
         if self._wire is None:
             endpoint = await self._http.endpoint(self.config, self._credentials)
             self._wire = Wire(self.config.id, self._http, endpoint, self._pace, errands, self._notified, self._ids)
+            self._begun.set()
         patience_s = min(self._pace.probe_s * 2 ** min(self._losses, 16), self._pace.probe_max_s)
         peer = await connect(self.config, self._wire, patience_s=patience_s)
         self._peer = peer
@@ -349,6 +355,7 @@ class BackendSession:
         if reason != self._error:
             log.warning("backend_failing", backend=self.config.id, reason=reason)
         self._error = reason
+        self._begun.set()
         self._counters.failures += 1
         delay_s = self._pace.backoff.delay_s(self._losses, self._jitter)
         self._next_attempt = self._loop.time() + delay_s

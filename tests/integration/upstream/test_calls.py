@@ -200,6 +200,17 @@ async def test_progress_and_log_messages_reach_the_caller(fake: type[OrdinaryBac
 
 
 @BOTH_ERAS
+async def test_unreadable_notification_does_not_cost_the_call(fake: type[OrdinaryBackend]) -> None:
+    """It is left out; the answer after it is what the caller waits for."""
+    async with fake(*tools("a")) as backend, session(backend) as run:
+        unreadable = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":NaN}}'
+        backend.call = lambda _: hostile.sse(unreadable, result_value={"content": []})
+        heard = Heard()
+        assert (await run.call("a", sink=heard, log_level="debug")).result == b'{"content": []}'
+        assert heard.notes == []
+
+
+@BOTH_ERAS
 async def test_what_was_not_asked_for_does_not_reach_the_caller(fake: type[OrdinaryBackend]) -> None:
     """Neither progress without a token nor messages without a level; and nothing that concerns this hop alone."""
     async with fake(*tools("a")) as backend, session(backend) as run:

@@ -288,10 +288,9 @@ async def test_seed_is_shown_until_the_first_answer() -> None:
         gate = asyncio.Event()
         backend.fail_next("server/discover", hostile.after(gate, hostile.error(-32020, status=400)))
         async with session(backend, seed=seed) as run:
-            await backend.received("server/discover")
+            assert b"a" in (await run.call("a")).result  # even before anything else was sent
             assert run.names == ["a"]
             assert run.session.fresh_until == 0
-            assert b"a" in (await run.call("a")).result
             gate.set()
             await run.listing("b")
             run.session.expire_seed()

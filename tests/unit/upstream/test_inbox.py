@@ -46,6 +46,12 @@ def response(message_id: bytes | None, result: bytes | None = None, error: bytes
             [response(b"1", b"[" * 100_000 + b"1" + b"]" * 100_000)],
             id="a result that nests very deep",
         ),
+        pytest.param(
+            b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":NaN}}',
+            [],
+            id="a notification that cannot be read",
+        ),
+        pytest.param(b'{"jsonrpc":"2.0","id":null,"method":"ping"}', [], id="a request that cannot be answered"),
     ],
 )
 def test_messages_are_read_tolerantly(text: bytes, messages: list[Message]) -> None:
@@ -67,7 +73,7 @@ def test_messages_are_read_tolerantly(text: bytes, messages: list[Message]) -> N
         b'{"id":1,"result":{}}',
         b'{"jsonrpc":"2.0","id":1,"result":{},"error":{}',
         b'{"jsonrpc":"2.0","id":1,"result":{"tools":[}',
-        b'{"jsonrpc":"2.0","id":null,"method":"ping","params":{"a":NaN}}',
+        b'{"jsonrpc":"2.0","id":1,"result":NaN,"error":{}}',
     ],
 )
 def test_what_is_no_message_is_a_fault(text: bytes) -> None:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from switchyard_sidecar.config.model import Limits
-from switchyard_sidecar.upstream.walk import Ask, Cut, Step, Walk, Walked
+from switchyard_sidecar.upstream.walk import MAX_RESTARTS, Ask, Cut, Step, Walk, Walked
 
 SIZE = 10
 """Bytes of every page in these tests."""
@@ -174,3 +176,31 @@ def test_each_page_may_take_what_the_others_left() -> None:
 def test_refusals(incoming: list[Any], asked: list[str | None], outcome: Walked | None) -> None:
     """A refused cursor restarts the walk, a bounded number of times; what is not the walk's to mend is its failure."""
     assert play(LIMITS, *incoming) == (asked, outcome)
+
+
+ANSWERS = st.one_of(
+    st.builds(Page, st.text("abc", max_size=3), st.sampled_from([None, "", "x", "y", "z"])),
+    st.builds(Refused, st.just(-32602)),
+)
+
+
+@given(answers=st.lists(ANSWERS, min_size=30, max_size=30))
+def test_every_walk_ends_whatever_the_backend_answers(answers: list[Page | Refused]) -> None:
+    """Within its pages and restarts, and without sending a cursor twice between two restarts."""
+    walk = Walk(LIMITS)
+    step: Step | None = walk.first
+    asked: list[str | None] = []
+    for count, answer in enumerate(answers):
+        if not isinstance(step, Ask):
+            break
+        if step.cursor is None:
+            asked = []
+        assert step.cursor not in asked
+        asked.append(step.cursor)
+        assert count < LIMITS.pages * (1 + MAX_RESTARTS)
+        match answer:
+            case Page(names, cursor):
+                step = walk.page(entries(names), cursor, SIZE)
+            case Refused(code):
+                step = walk.refused(code)
+    assert not isinstance(step, Ask)
