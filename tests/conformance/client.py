@@ -8,6 +8,7 @@ schema, answering what a result asks for. All that the suite's server sees is th
 import base64
 import json
 import os
+import signal
 import sys
 import tempfile
 import urllib.error
@@ -97,7 +98,8 @@ def use(url: str) -> None:
 
 
 def main() -> None:
-    """Serve the suite's URL, and use it."""
+    """Serve the suite's URL, and use it. The suite may end this before its time: then the gateway ends with it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
         manifest = Path(folder, "gateway.yaml")
         manifest.write_text(manifests({"suite": {"url": sys.argv[1]}}))

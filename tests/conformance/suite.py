@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,11 +21,17 @@ Found = Mapping[str, str]
 _GRAVITY: Final = ("SKIPPED", "INFO", "SUCCESS", "WARNING", "FAILURE")
 
 
-def run(arguments: Sequence[str], results: Path) -> Found:
-    """Run the suite; skips the test where it is not installed, and fails it where CI requires it.
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
 
-    The suite's own exit status is not looked at: it is about conformance in general, and the tests here compare.
-    """
+    found: Found
+    passed: bool
+    """The suite's own verdict: every check it requires succeeded, and a client under test ended well and in time."""
+
+
+def run(arguments: Sequence[str], results: Path) -> Outcome:
+    """Run the suite. Skips the test where it is not installed, and fails it where CI requires it."""
     command = Program("node", ("",)).command()[:1]
     package = Path(str(installed()["node"]), PACKAGE)
     # The suite starts further programs by the name of `node`.
@@ -40,7 +47,7 @@ def run(arguments: Sequence[str], results: Path) -> Found:
     )
     found = read(results)
     assert found, done.stdout.decode()
-    return found
+    return Outcome(found, done.returncode == 0)
 
 
 def read(results: Path) -> Found:

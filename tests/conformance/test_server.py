@@ -26,9 +26,8 @@ def directly(conformance_server: str, tmp_path_factory: pytest.TempPathFactory) 
 
     @cache
     def find(revision: str) -> Found:
-        return run(
-            ("server", "--url", conformance_server, "--requirements", revision), tmp_path_factory.mktemp(revision)
-        )
+        arguments = ("server", "--url", conformance_server, "--requirements", revision)
+        return run(arguments, tmp_path_factory.mktemp(revision)).found
 
     return find
 
@@ -49,7 +48,7 @@ def test_nothing_is_lost_on_the_way_but_what_the_list_says(
     manifest = tmp_path / "gateway.yaml"
     manifest.write_text(manifests({"conformance": {"url": conformance_server, "protocol": backend}}))
     with running(manifest, tmp_path / "gateway.log") as gateway:
-        through = run(("server", "--url", gateway.url, "--requirements", revision), tmp_path / "results")
+        through = run(("server", "--url", gateway.url, "--requirements", revision), tmp_path / "results").found
     asked = {key.partition("/")[0] for key in directly(revision)}
     listed = expected_out("server", {"revision": revision, "backend": backend})
     assert worse(directly(revision), through) == {key for key in listed if key.partition("/")[0] in asked}
