@@ -1,7 +1,8 @@
 """Structured logs on stderr: one event name, fields; JSON for machines, colours for people.
 
 Text that came from a backend or a client is untrusted: it only ever stands in a field's value, where JSON and the console
-renderer's ``repr`` escape control characters.
+renderer's ``repr`` escape control characters. A traceback names places in our code and nothing that stood in variables
+there: those hold headers with credentials, and what callers sent.
 """
 
 import logging
@@ -16,12 +17,13 @@ LogFormat = Literal["json", "console"]
 def configure(form: LogFormat, level: str = "info") -> None:
     """Set up logging for the process. ``level``: debug, info, warning or error."""
     numeric = logging.getLevelNamesMapping()[level.upper()]
-    renderer: structlog.typing.Processor
+    finish: list[structlog.typing.Processor]
     if form == "json":
-        renderer = structlog.processors.JSONRenderer()
-        finish: list[structlog.typing.Processor] = [structlog.processors.dict_tracebacks, renderer]
+        tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        finish = [structlog.processors.ExceptionRenderer(tracebacks), structlog.processors.JSONRenderer()]
     else:
-        finish = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        plain = structlog.dev.plain_traceback
+        finish = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
