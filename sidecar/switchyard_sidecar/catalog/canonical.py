@@ -37,10 +37,11 @@ class Reading:
 
 
 def read(text: bytes) -> Reading:
-    """Read one JSON text whose nesting is known to be moderate.
+    """Read one JSON text.
 
     Raises:
-        NotJsonError: it is no JSON; NaN and infinities are none, nor are bytes that are no UTF-8.
+        NotJsonError: it is no JSON; NaN and infinities are none, nor are bytes that are no UTF-8. Or it nests so deeply
+            that Python does not read it, which is some hundred levels.
     """
     repeated: list[list[tuple[str, Any]]] = []
 
@@ -57,6 +58,8 @@ def read(text: bytes) -> Reading:
         return Reading(reader.decode(text.decode()), repeated)
     except UnicodeDecodeError:
         raise NotJsonError("it is not valid UTF-8") from None
+    except RecursionError:
+        raise NotJsonError("it nests too deeply") from None
     except json.JSONDecodeError as error:
         raise NotJsonError(f"it is not valid JSON: {error.msg} at character {error.pos}") from None
 

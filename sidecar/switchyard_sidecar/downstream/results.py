@@ -40,7 +40,7 @@ def _members(result: bytes) -> dict[str, Raw]:
     """
     try:
         return jsonrpc.members(result)
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         pass
     try:
         return {key: Raw(value) for key, value in listing.split_message(result).items()}

@@ -14,6 +14,9 @@ from switchyard_sidecar.protocol.errors import McpError
 
 _encode = msgspec.json.encode
 
+MAX_BATCH: Final = 100
+"""Messages in one batch."""
+
 
 class _Wire(msgspec.Struct, gc=False):
     jsonrpc: Raw | UnsetType = UNSET
@@ -99,24 +102,29 @@ def decode_batch(body: bytes) -> list[bytes]:
     """Split a batch into its messages' texts.
 
     Raises:
-        McpError: -32700 when it is no JSON, -32600 when it is empty (JSON-RPC 2.0, section 6).
+        McpError: -32700 when it is no JSON, -32600 when it is empty (JSON-RPC 2.0, section 6) or too long.
     """
     try:
-        entries = [bytes(entry) for entry in _batch.decode(body)]
+        entries = _batch.decode(body)
     except (msgspec.DecodeError, RecursionError):
         raise McpError(errors.PARSE_ERROR, "Parse error: the body is not valid JSON") from None
     if not entries:
         raise McpError(errors.INVALID_REQUEST, "Invalid Request: the batch is empty")
-    return entries
+    if len(entries) > MAX_BATCH:
+        raise McpError(errors.INVALID_REQUEST, f"Invalid Request: a batch has at most {MAX_BATCH} messages")
+    return [bytes(entry) for entry in entries]
 
 
 def members(text: bytes | Raw) -> dict[str, Raw]:
     """The members of a JSON object, values raw; of duplicate keys the last.
 
     Raises:
-        msgspec.DecodeError: the text is no object.
+        msgspec.DecodeError: the text is no object, or nests too deeply to be read.
     """
-    return _members.decode(text)
+    try:
+        return _members.decode(text)
+    except RecursionError:
+        raise msgspec.DecodeError("JSON nests too deeply") from None
 
 
 def joined(parts: dict[str, Raw] | dict[str, bytes]) -> bytes:

@@ -190,7 +190,7 @@ def _number(param: MirroredParam, text: bytes) -> Decimal:
         value = Decimal(text.decode())
     except (InvalidOperation, UnicodeDecodeError):  # no number, or an exponent of astronomical size
         raise _unfit(param) from None
-    if abs(value) > SAFE_INTEGER:
+    if not -SAFE_INTEGER <= value <= SAFE_INTEGER:  # abs() would raise for exponents beyond the context's
         raise _unfit(param)
     return value
 

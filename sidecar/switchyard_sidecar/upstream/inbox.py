@@ -6,7 +6,7 @@ for what one of its tools holds. What cannot be read is an error, never an empty
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Raw
@@ -16,6 +16,7 @@ from switchyard_sidecar.catalog.listing import MalformedListError
 from switchyard_sidecar.protocol import jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.mirrored_params import SAFE_INTEGER
 from switchyard_sidecar.upstream import faults, http
 from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge, Unanswered
 from switchyard_sidecar.upstream.http import Reply
@@ -24,7 +25,7 @@ MAX_ERROR_BYTES: Final = 64 * 1024
 """Of the body of an unsuccessful answer."""
 
 _string: Final = msgspec.json.Decoder(str)
-_integer: Final = msgspec.json.Decoder(int)
+_code: Final = msgspec.json.Decoder(Annotated[int, msgspec.Meta(ge=-SAFE_INTEGER, le=SAFE_INTEGER)])
 
 
 class Inbox:
@@ -154,12 +155,13 @@ def error_of(text: bytes) -> McpError:
     """A JSON-RPC error as the backend wrote it, ``data`` unread.
 
     Raises:
-        Malformed: it has no integer code or no message.
+        Malformed: it has no integer code that every peer can read, its message is no text, or it is not valid JSON.
     """
     try:
+        text.decode()  # msgspec does not check what it leaves raw, and a message that it refused comes here too
         members = jsonrpc.members(text)
-        code, message = _integer.decode(members["code"]), _string.decode(members.get("message", Raw(b'""')))
-    except (msgspec.DecodeError, KeyError):
+        code, message = _code.decode(members["code"]), _string.decode(members.get("message", Raw(b'""')))
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError):
         raise Malformed(faults.NOT_JSON_RPC) from None
     return McpError(code, message, members.get("data"))
 

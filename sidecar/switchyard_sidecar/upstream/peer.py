@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from switchyard_sidecar import __version__
-from switchyard_sidecar.protocol import meta
+from switchyard_sidecar.protocol import jsonrpc, meta
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.versions import Era
 
@@ -18,8 +18,6 @@ CLIENT_INFO: Final = b'{"name":"switchyard","version":"%b"}' % __version__.encod
 """Who we are, to every backend."""
 
 _MAX_INFO_CHARS: Final = 100
-
-_members: Final = msgspec.json.Decoder(dict[str, Raw])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def members_of(text: bytes | Raw | None) -> dict[str, Raw]:
     if text is None:
         return {}
     try:
-        return _members.decode(text)
+        return jsonrpc.members(text)
     except msgspec.DecodeError:
         return {}
 

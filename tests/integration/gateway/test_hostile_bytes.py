@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from fakes import hostile
-from fakes.gateway import gateway, section
-from fakes.hostile import Reply, Request
+from fakes.gateway import Gateway, gateway, section
+from fakes.hostile import Exchange, Reply, Request
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool, tools
+from fakes.waiting import eventually
 
 GOOD = b'{"name":"good","inputSchema":{"type":"object"}}'
+DEEP = b"[" * 20_000 + b"]" * 20_000
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"], ids=["lf", "crlf", "cr"])
@@ -360,3 +362,35 @@ async def test_tools_of_many_backends_keep_one_order(tmp_path: Path) -> None:
     ):
         expected = sorted(f"{prefix}__{name}" for prefix in ("one", "two") for name in names)
         assert (await gw.modern.list()).names == expected
+
+
+@pytest.mark.parametrize("kind", ["server/discover", "tools/list", "tools/call"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(b'"result":{"deep":%b}' % DEEP, id="result"),
+        pytest.param(b'"error":{"code":-32000,"message":"","data":%b}' % DEEP, id="error"),
+    ],
+)
+async def test_answer_that_nests_too_deeply_is_the_backends_fault(tmp_path: Path, kind: str, answer: bytes) -> None:
+    """It is said in status and to the caller in our own words; the session lives on and is well once the backend is."""
+
+    async def reply(exchange: Exchange) -> None:
+        request_id = str(exchange.request.message["id"]).encode()
+        await hostile.body(b'{"jsonrpc":"2.0","id":%b,%b}' % (request_id, answer))(exchange)
+
+    async with ModernBackend(tool("a")) as backend:
+        backend.always(kind, reply)
+        async with gateway(tmp_path, {"a": backend}) as gw:
+            if kind == "tools/call":
+                assert (await gw.modern.call("a")).error["message"] == "Backend unavailable: answer is not JSON-RPC"
+            else:
+                assert (await gw.modern.list()).error["code"] == -32603
+                assert (await gw.status())["backends"]["tools/a"]["state"] == "failing"
+            backend.always(kind, None)
+            await eventually(lambda: _is_well(gw))
+            assert (await gw.modern.call("a")).text["tool"] == "a"
+
+
+async def _is_well(gw: Gateway) -> bool:
+    return bool((await gw.status())["backends"]["tools/a"]["state"] == "ready")

@@ -79,6 +79,7 @@ def test_every_difference_in_what_is_said_changes_the_digest(one: str, other: st
         b"'a'",
         b"1 2",
         b"",
+        pytest.param(b"[" * 5_000 + b"]" * 5_000, id="five thousand levels"),
     ],
 )
 def test_what_is_no_json_is_not_read(text: bytes) -> None:

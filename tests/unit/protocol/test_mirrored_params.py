@@ -235,6 +235,7 @@ def test_header_sent_twice_is_a_mismatch() -> None:
         "1" + "0" * 5000,
         "1e300",
         "1e400",
+        "1e999999999",
         "1e99999999999999999999",
     ],
     ids=lambda count: str(count)[:20],

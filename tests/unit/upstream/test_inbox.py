@@ -98,9 +98,20 @@ def test_error_keeps_code_message_and_data_as_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"{}", b'{"code":"x","message":""}', b"1", b'{"code":1.5}', b'{"code":1,"message":2}']
+    "text",
+    [
+        b"{}",
+        b'{"code":"x","message":""}',
+        b"1",
+        b'{"code":1.5}',
+        b'{"code":1,"message":2}',
+        pytest.param(b'{"code":%b,"message":""}' % (b"9" * 400), id="a code of 400 digits"),
+        b'{"code":1,"message":"","data":NaN}',
+        b'{"code":1,"message":"","data":"\xff"}',
+        pytest.param(b'{"code":1,"data":%b1%b}' % (b"[" * 20_000, b"]" * 20_000), id="data that nests very deep"),
+    ],
 )
 def test_what_is_no_error_is_a_fault(text: bytes) -> None:
-    """An error has an integer for a code, and a text."""
+    """An error has an integer for a code, and a text; its data goes to a client, which must be able to read it."""
     with pytest.raises(Malformed):
         error_of(text)
