@@ -30,6 +30,7 @@ from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall
 from switchyard_sidecar.upstream.http import HttpPool
+from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.session import BackendSession
 
 log = structlog.get_logger(__name__)
@@ -57,9 +58,10 @@ class _Running:
 class Gateway:
     """Runs the backends of one config. Sessions live in ``tasks``, whose owner outlives this object."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, config: GatewayConfig) -> None:
+    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, config: GatewayConfig, pace: Pace) -> None:
         self._tasks = tasks
         self._http = http
+        self._pace = pace
         self._loop = asyncio.get_running_loop()
         self._running: dict[str, _Running] = {}
         self._unresolved: dict[str, str] = {}
@@ -198,7 +200,12 @@ class Gateway:
     def _start(self, backend: AppliedBackend, snapshot: Snapshot | None) -> _Running:
         seed = snapshot if backend.fate in {Fate.KEEP, Fate.REPLACE} else None
         session = BackendSession(
-            backend.config, backend.credentials, http=self._http, on_change=lambda _: self._changed(), seed=seed
+            backend.config,
+            backend.credentials,
+            http=self._http,
+            on_change=lambda _: self._changed(),
+            seed=seed,
+            pace=self._pace,
         )
         session.interested = self._interested
         running = _Running(session, self._tasks.create_task(_supervised(session), name=f"backend {backend.config.id}"))

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -21,19 +21,19 @@ from switchyard_sidecar.admin.state import State
 from switchyard_sidecar.config.apply import Applied, plan
 from switchyard_sidecar.config.load import ConfigError, Loaded
 from switchyard_sidecar.config.model import GatewayConfig
-from switchyard_sidecar.config.watch import Observed, Withdrawn, look, watch
+from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
+from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.downstream.endpoint import BODY_BYTES, Endpoint
 from switchyard_sidecar.downstream.guard import Guard
 from switchyard_sidecar.downstream.http import Server
 from switchyard_sidecar.downstream.service import Service
 from switchyard_sidecar.downstream.traffic import Traffic
 from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.upstream import pace as upstream_pace
 from switchyard_sidecar.upstream.http import HttpPool
 
 log = structlog.get_logger(__name__)
 
-DRAIN_S: Final = 10.0
-"""How long calls under way are waited for at the end; less than a pod's default 30 s of grace."""
 BACKLOG: Final = 1024
 
 _NOTHING: Final = GatewayConfig(namespace="", name="")
@@ -42,6 +42,18 @@ _NOTHING: Final = GatewayConfig(namespace="", name="")
 
 class ListenError(OSError):
     """An address cannot be listened on. The message names it, the reason and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Every time limit of a sidecar that its config does not set. Tests pass shorter ones; nothing else does."""
+
+    clients: downstream_pace.Pace = field(default_factory=downstream_pace.Pace)
+    backends: upstream_pace.Pace = field(default_factory=upstream_pace.Pace)
+    withdrawn_after_s: float = WITHDRAWN_AFTER_S
+
+
+PACE: Final = Pace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ async def serve(
     path: str | None = None,
     admin: tuple[str, int] | None = None,
     ready: Callable[[Bound], None] = lambda _: None,
+    pace: Pace = PACE,
 ) -> None:
     """Serve what ``config_dir`` says until cancelled.
 
@@ -72,14 +85,14 @@ async def serve(
         ListenError: an address is taken or not ours.
     """
     async with _unwrapped(), asyncio.TaskGroup() as tasks, HttpPool() as http:
-        sidecar = Sidecar(tasks, http, host=host, path=path)
+        sidecar = Sidecar(tasks, http, pace, host=host, path=path)
         try:
             first = await asyncio.to_thread(look, config_dir)
             if first is not None:
                 sidecar.observe(first)
             async with sidecar.listening(port, admin) as bound:
                 ready(bound)
-                async for observed in watch(config_dir, known=first):
+                async for observed in watch(config_dir, known=first, withdrawn_after_s=pace.withdrawn_after_s):
                     sidecar.observe(observed)
         finally:
             for task in sidecar.gateway.retire_all():
@@ -90,13 +103,14 @@ async def serve(
 class Sidecar:
     """One gateway, its endpoint and its state; what :func:`serve` runs."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, *, host: str, path: str | None) -> None:
+    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, pace: Pace, *, host: str, path: str | None) -> None:
+        self._pace = pace
         self._host = host
         self._path = path
         self._applied: Applied | None = None
-        self.gateway = Gateway(tasks, http, _NOTHING)
+        self.gateway = Gateway(tasks, http, _NOTHING, pace.backends)
         self.registry = CollectorRegistry()
-        self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry))
+        self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients)
         self.state = State(self.gateway, self._service)
         self._endpoint = Endpoint(self._service, self._guard(_NOTHING))
 
@@ -142,7 +156,7 @@ class Sidecar:
             ListenError: an address is taken or not ours.
         """
         config = self._applied.config if self._applied else _NOTHING
-        server = Server(self._endpoint.handle, body_bytes=BODY_BYTES)
+        server = Server(self._endpoint.handle, body_bytes=BODY_BYTES, write_s=self._pace.clients.write_s)
         listener = await _listen(server, self._host, config.listener.port if port is None else port)
         own_port = listener.sockets[0].getsockname()[1]
         admin_server = Admin(self.state, self.registry)
@@ -158,7 +172,7 @@ class Sidecar:
             listener.close()
             server.pre_shutdown()
             self._service.hub.end_all()
-            await self._service.drained(DRAIN_S)
+            await self._service.drained()
             await server.shutdown(1.0)
             await admin_server.close()
             log.info("stopped")

@@ -15,7 +15,7 @@ from fakes.clients import LegacyClient, ModernClient
 from fakes.hostile import HostileBackend
 from fakes.waiting import PATIENCE_S, eventually
 from switchyard_sidecar.config.model import CONFIG_FILE
-from switchyard_sidecar.serving import Bound, serve
+from switchyard_sidecar.serving import PACE, Bound, Pace, serve
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ def write_config(directory: Path, backends: Backends, **keys: Any) -> str:
 
 
 @asynccontextmanager
-async def gateway(directory: Path, backends: Backends, **keys: Any) -> AsyncIterator[Gateway]:
+async def gateway(directory: Path, backends: Backends, *, pace: Pace = PACE, **keys: Any) -> AsyncIterator[Gateway]:
     """Run a sidecar on free ports while the block runs. ``keys`` are further keys of ``gateway.json``."""
     write_config(directory, backends, **keys)
     bound: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
-    running = asyncio.create_task(serve(directory, port=0, admin=("127.0.0.1", 0), ready=bound.set_result))
+    running = asyncio.create_task(serve(directory, port=0, admin=("127.0.0.1", 0), ready=bound.set_result, pace=pace))
     running.add_done_callback(lambda _: bound.done() or bound.cancel())
     try:
         try:

@@ -34,13 +34,14 @@ async def watch(
     directory: Path,
     *,
     known: Observed | None = None,
+    withdrawn_after_s: float = WITHDRAWN_AFTER_S,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncIterator[Observed]:
     """Yield what the directory holds, at first and whenever that changes; for ever.
 
     A config that never was there yields nothing until it appears. A file that is rewritten with the same content, and a
-    config that is back within the ten seconds, yield nothing. ``known`` is what was seen before, and is not yielded
+    config that is back before it counts as withdrawn, yield nothing. ``known`` is what was seen before, and is not yielded
     again. ``now`` is in monotonic seconds.
     """
     signature: object = None
@@ -59,7 +60,7 @@ async def watch(
                 yield present
         elif last is not None and not isinstance(last, Withdrawn):
             gone_since = now() if gone_since is None else gone_since
-            if now() - gone_since >= WITHDRAWN_AFTER_S:
+            if now() - gone_since >= withdrawn_after_s:
                 last = Withdrawn()
                 yield last
         await sleep(POLL_S)

@@ -37,8 +37,6 @@ log = structlog.get_logger(__name__)
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 """Largest accepted request body."""
-BODY_S: Final = 30.0
-"""How long a client may take to send its body."""
 RETRY_AFTER_S: Final = 1
 """What an overloaded gateway asks its clients to wait."""
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -82,7 +80,7 @@ class Endpoint:
         accepted = _accepted(request.headers.get("Accept"))
         if not accepted.json and not accepted.event_stream:
             raise not_acceptable(f"{JSON} or {EVENT_STREAM}")
-        body = await _read(request)
+        body = await _read(request, self._service.pace.body_s)
         version = request.headers.get(VERSION_HEADER)
         if jsonrpc.is_batch(body):
             return await self._batch(request, fields, body, accepted)
@@ -160,8 +158,8 @@ class Endpoint:
         return reply
 
 
-async def _read(request: web.BaseRequest) -> bytes:
-    """The body.
+async def _read(request: web.BaseRequest, limit_s: float) -> bytes:
+    """The body, if it comes within ``limit_s``.
 
     Raises:
         McpError: HTTP status 413 (too large), 408 (too slow) or 400 (cut off or garbled).
@@ -171,12 +169,12 @@ async def _read(request: web.BaseRequest) -> bytes:
             return await request.read()  # it came with the headers, as most do: no timer, no waiting
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
             request.transport.write(_CONTINUE)
-        async with asyncio.timeout(BODY_S):
+        async with asyncio.timeout(limit_s):
             return await request.read()
     except HTTPRequestEntityTooLarge:
         raise McpError(errors.INVALID_REQUEST, f"The body exceeds {BODY_BYTES} bytes", status=413) from None
     except TimeoutError:
-        raise McpError(errors.INVALID_REQUEST, f"The body did not arrive within {BODY_S:.0f} s", status=408) from None
+        raise McpError(errors.INVALID_REQUEST, f"The body did not arrive within {limit_s:g} s", status=408) from None
     except (HttpProcessingError, web.RequestPayloadError):
         raise McpError(errors.INVALID_REQUEST, "The body is not framed as HTTP says", status=400) from None
 

@@ -7,12 +7,13 @@ refusal has a JSON-RPC body (those of unreadable requests too), and a handler en
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
 from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import structlog
 from aiohttp import HttpVersion11, web
@@ -32,8 +33,6 @@ IDLE_CONNECTION_S: Final = 120.0
 """A keep-alive connection without a request is closed after this long."""
 LINGER_S: Final = 2.0
 """How long the rest of a refused body is read before the connection is closed."""
-WRITE_S: Final = 10.0
-"""A peer that takes none of what is written for this long is dropped."""
 
 Fields = Iterable[tuple[str, str]]
 """Response headers, in order."""
@@ -154,7 +153,8 @@ def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fi
 class Server(web.Server):
     """Makes one protocol object a connection. Close it with ``await shutdown(seconds)``."""
 
-    def __init__(self, handler: Handler, *, body_bytes: int) -> None:
+    def __init__(self, handler: Handler, *, body_bytes: int, write_s: float) -> None:
+        self._write_s = write_s
         super().__init__(
             handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
             request_factory=partial(_make_request, body_bytes),
@@ -165,9 +165,10 @@ class Server(web.Server):
         """Accept a connection."""
         return _Connection(
             self,
+            self._write_s,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_CONNECTION_S,
-            access_log=None,  # type: ignore[arg-type] # as AppRunner documents it
+            access_log=None,  # as AppRunner documents it
             max_line_size=HEADER_LINE_BYTES,
             max_field_size=HEADER_LINE_BYTES,
             lingering_time=LINGER_S,
@@ -178,7 +179,12 @@ class Server(web.Server):
 class _Connection(RequestHandler):
     """Answers unreadable requests and our own faults in JSON, without a traceback to the peer."""
 
-    __slots__ = ()
+    __slots__ = ("write_s",)
+
+    def __init__(self, server: Server, write_s: float, **how: Any) -> None:
+        super().__init__(server, **how)
+        self.write_s = write_s
+        """How long a peer may take nothing of what is written to it."""
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
@@ -203,15 +209,20 @@ def _make_request(
 
 
 async def _drained(request: web.BaseRequest) -> None:
-    if request.transport is None or not request.transport.get_write_buffer_size():
+    """Wait until the peer has taken enough of what was written; one that takes nothing of it is dropped."""
+    transport = request.transport
+    if transport is None or not (left := transport.get_write_buffer_size()):
         return  # the usual case, and too frequent for a timer
-    try:
-        async with asyncio.timeout(WRITE_S):
-            await request.writer.drain()
-    except TimeoutError:
-        if request.transport is not None:
-            request.transport.abort()
-        raise ConnectionResetError("the client stopped reading") from None
+    write_s = cast("_Connection", request.protocol).write_s
+    while True:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(write_s):
+                await request.writer.drain()
+                return
+        before, left = left, transport.get_write_buffer_size()
+        if left >= before:
+            transport.abort()
+            raise ConnectionResetError("the client stopped reading")
 
 
 def _head(status: int, fields: Fields, *, keep_alive: bool) -> bytes:

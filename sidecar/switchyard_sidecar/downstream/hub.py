@@ -19,8 +19,6 @@ from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 
-KEEP_ALIVE_S: Final = 20.0
-"""A comment is sent on a stream that was silent this long: proxies cut silent ones at 30 to 60 s."""
 MAX_STREAMS: Final = 20_000
 """Open change streams of one process; one more is refused with 503."""
 
@@ -28,14 +26,15 @@ MAX_STREAMS: Final = 20_000
 class Subscriber:
     """One open stream, seen from the hub."""
 
-    __slots__ = ("_wake", "ending", "era", "told")
+    __slots__ = ("_keep_alive_s", "_wake", "ending", "era", "told")
 
-    def __init__(self, era: Era, told: bytes) -> None:
+    def __init__(self, era: Era, told: bytes, *, keep_alive_s: float, ending: bool) -> None:
         self.era = era
         self.told = told
         """Digest of the view it was last told of."""
-        self.ending = False
+        self.ending = ending
         """Whether the server ends the stream."""
+        self._keep_alive_s = keep_alive_s
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -50,7 +49,7 @@ class Subscriber:
     async def wait(self) -> bool:
         """Wait for "look again"; ``False`` when the stream was silent for so long that it wants a comment."""
         try:
-            async with asyncio.timeout(KEEP_ALIVE_S):
+            async with asyncio.timeout(self._keep_alive_s):
                 await self._wake.wait()
         except TimeoutError:
             return False
@@ -61,8 +60,10 @@ class Subscriber:
 class Hub:
     """All open streams of one gateway. ``on_interest`` is called when the first one opens and when the last one closes."""
 
-    def __init__(self, on_interest: Callable[[bool], None]) -> None:
+    def __init__(self, on_interest: Callable[[bool], None], keep_alive_s: float) -> None:
         self._on_interest = on_interest
+        self._keep_alive_s = keep_alive_s
+        self._ending = False
         self._subscribers: set[Subscriber] = set()
         self._digests: Mapping[Era, bytes] = {Era.MODERN: b"", Era.LEGACY: b""}
         self.told_total = 0
@@ -92,7 +93,8 @@ class Hub:
         if len(self._subscribers) >= MAX_STREAMS:
             raise McpError(errors.INTERNAL_ERROR, "Too many open change streams; try again later", status=503)
         current = self._digests[era]
-        subscriber = Subscriber(era, current if told is None else told)
+        last_told = current if told is None else told
+        subscriber = Subscriber(era, last_told, keep_alive_s=self._keep_alive_s, ending=self._ending)
         if subscriber.told != current:
             subscriber.wake()
         self._subscribers.add(subscriber)
@@ -115,6 +117,7 @@ class Hub:
         return True
 
     def end_all(self) -> None:
-        """End every stream gracefully (shutdown, or the config was withdrawn)."""
+        """End every stream gracefully, at shutdown: those that are open, and at once any that is still asked for."""
+        self._ending = True
         for subscriber in self._subscribers:
             subscriber.end()

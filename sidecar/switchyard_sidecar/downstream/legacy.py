@@ -178,6 +178,7 @@ class LegacyMethods:
             exchange.fields,
             streams=exchange.accepted.event_stream,
             progress_token=calls.progress_token(exchange.envelope.meta),
+            quiet_s=self._service.pace.quiet_s,
         )
         try:
             result = await self._called(exchange, request_id, outlet)
@@ -218,7 +219,8 @@ class LegacyMethods:
             return None
         try:
             if exchange.envelope.method == "tools/call":
-                outlet = Outlet(exchange.request, exchange.fields, streams=False, progress_token=None)
+                quiet_s = self._service.pace.quiet_s
+                outlet = Outlet(exchange.request, exchange.fields, streams=False, progress_token=None, quiet_s=quiet_s)
                 return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
             return await self._answered(exchange, request_id)
         except CallCancelledError:

@@ -89,6 +89,7 @@ class ModernMethods:
             exchange.fields,
             streams=exchange.accepted.event_stream,
             progress_token=calls.progress_token(envelope.meta),
+            quiet_s=service.pace.quiet_s,
         )
         outcome = await attended(outlet, service.call(route, call, outlet, Era.MODERN))
         if isinstance(outcome, McpError):

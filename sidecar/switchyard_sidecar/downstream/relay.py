@@ -9,7 +9,7 @@ the caller accepts one. A modern caller that leaves cancels its call. A legacy c
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -21,9 +21,6 @@ from switchyard_sidecar.protocol.errors import McpError
 
 log = structlog.get_logger(__name__)
 
-QUIET_S: Final = 10.0
-"""An answer that takes longer than this becomes an event stream, and is commented on this often."""
-
 
 class Outlet:
     """Where the notifications of one call go: the caller's own stream, opened when the first one comes.
@@ -31,16 +28,17 @@ class Outlet:
     Implements :class:`switchyard_sidecar.upstream.calls.CallSink`.
     """
 
-    __slots__ = ("_fields", "_progress_token", "_request", "_streams", "stream")
+    __slots__ = ("_fields", "_progress_token", "_quiet_s", "_request", "_streams", "stream")
 
     def __init__(
-        self, request: web.BaseRequest, fields: Fields, *, streams: bool, progress_token: bytes | None
+        self, request: web.BaseRequest, fields: Fields, *, streams: bool, progress_token: bytes | None, quiet_s: float
     ) -> None:
         self._request = request
         self._fields = fields
         self._streams = streams
         """Whether the caller accepts an event stream; otherwise notifications are dropped."""
         self._progress_token = progress_token
+        self._quiet_s = quiet_s
         self.stream: EventStream | None = None
 
     async def notify(self, method: str, params: bytes) -> None:
@@ -58,7 +56,7 @@ class Outlet:
     async def keep_alive(self) -> None:
         """Comment while the call is quiet, until cancelled."""
         while True:
-            await asyncio.sleep(QUIET_S)
+            await asyncio.sleep(self._quiet_s)
             if (stream := self.open()) is not None:
                 try:
                     await stream.comment()

@@ -16,6 +16,7 @@ from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
 from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.listing import ListWriter
+from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.downstream.relay import LegacyCalls, Outlet
 from switchyard_sidecar.downstream.results import project_result
 from switchyard_sidecar.downstream.sessions import Sessions
@@ -43,6 +44,7 @@ class Service:
     tasks: asyncio.TaskGroup
     config: GatewayConfig
     traffic: Traffic
+    pace: Pace
     hub: Hub = field(init=False)
     sessions: Sessions = field(init=False)
     legacy_calls: LegacyCalls = field(init=False)
@@ -54,7 +56,7 @@ class Service:
     """Set whenever a call ended, or the last stream."""
 
     def __post_init__(self) -> None:
-        self.hub = Hub(self._interest)
+        self.hub = Hub(self._interest, self.pace.keep_alive_s)
         self.sessions = Sessions((secrets.token_bytes(32),))
         self.legacy_calls = LegacyCalls(self.tasks)
         self.configure(self.config, ())
@@ -127,10 +129,10 @@ class Service:
             self._ended.set()
             self.traffic.called(route.backend, outcome, time.monotonic() - started)
 
-    async def drained(self, limit_s: float) -> None:
-        """Wait until no call is under way and no change stream is open, but not longer than ``limit_s``."""
+    async def drained(self) -> None:
+        """Wait until no call is under way and no change stream is open, but not for ever."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
+            async with asyncio.timeout(self.pace.drain_s):
                 while self.calls_running or len(self.hub):
                     self._ended.clear()
                     await self._ended.wait()

@@ -14,6 +14,7 @@ from fakes.modern import ModernBackend
 from fakes.ordinary import tool
 from fakes.waiting import eventually
 from switchyard_sidecar.config.load import revision
+from switchyard_sidecar.serving import Pace
 
 KEY = b"the key of this directory"
 
@@ -189,12 +190,13 @@ async def test_revoked_backend_is_gone_at_once(tmp_path: Path) -> None:
 
 
 async def test_withdrawn_config_empties_the_list_and_tells_who_listens(tmp_path: Path) -> None:
-    """Gone for ten seconds: no tools, no sessions with backends; and back again when it is back."""
-    async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+    """Gone for a while: no tools, no sessions with backends; and back again when it is back."""
+    soon = Pace(withdrawn_after_s=0.5)
+    async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=soon) as gw:
         await gw.modern.call("a")
         async with gw.modern.listen() as stream:
             (tmp_path / "gateway.json").unlink()
-            await stream.has(2, within_s=15)
+            await stream.has(2)
             assert (await gw.modern.list()).names == []
 
             async def ended() -> bool:

@@ -13,7 +13,7 @@ def interest() -> list[bool]:
 
 @pytest.fixture
 def hub(interest: list[bool]) -> Hub:
-    hub = Hub(interest.append)
+    hub = Hub(interest.append, keep_alive_s=3600)
     publish(hub, b"one")
     return hub
 
@@ -72,10 +72,12 @@ def test_interest_is_said_when_the_first_comes_and_the_last_leaves(hub: Hub, int
 
 
 async def test_end_reaches_every_stream(hub: Hub) -> None:
-    """Shutdown gives each its graceful end."""
+    """Shutdown gives each its graceful end, also one that is asked for meanwhile."""
     with hub.subscribed(Era.MODERN) as one, hub.subscribed(Era.LEGACY) as two:
         hub.end_all()
         assert await one.wait()
         assert await two.wait()
         assert one.ending
         assert two.ending
+    with hub.subscribed(Era.MODERN) as late:
+        assert late.ending

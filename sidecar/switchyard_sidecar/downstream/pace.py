@@ -1,0 +1,22 @@
+"""How long the endpoint waits for its clients, by name.
+
+The defaults are the product. Tests of real sockets pass shorter times; nothing else does.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Times in seconds."""
+
+    body_s: float = 30.0
+    """A client may take this long to send its body."""
+    write_s: float = 10.0
+    """A client that takes none of what is written to it for this long is dropped."""
+    quiet_s: float = 10.0
+    """A call's answer that takes longer than this becomes an event stream, and is commented on this often."""
+    keep_alive_s: float = 20.0
+    """A comment is sent on a change stream that was silent this long: proxies cut silent ones at 30 to 60 s."""
+    drain_s: float = 10.0
+    """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""
