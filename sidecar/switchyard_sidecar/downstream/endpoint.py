@@ -69,7 +69,7 @@ class Endpoint:
                 case "GET":
                     return await self._get(request, fields)
                 case "DELETE":
-                    return await self._legacy.end(request, fields)
+                    return await self._delete(request, fields)
                 case _:
                     return Reply(204, fields=self._guard.preflight(headers))
         except McpError as error:
@@ -106,27 +106,38 @@ class Endpoint:
             self._service.traffic.answered(message.method, era, code, time.monotonic() - started)
 
     async def _get(self, request: web.BaseRequest, fields: Fields) -> Answer:
-        if is_modern_version(request.headers.get(VERSION_HEADER)):
-            raise McpError(errors.INVALID_REQUEST, "GET is not part of this protocol version", status=405)
+        _check_legacy(request)
         return await self._legacy.stream(request, fields, _accepted(request.headers.get("Accept")))
+
+    async def _delete(self, request: web.BaseRequest, fields: Fields) -> Answer:
+        _check_legacy(request)
+        return await self._legacy.end(request, fields)
 
     async def _batch(self, request: web.BaseRequest, fields: Fields, body: bytes, accepted: Accepted) -> Answer:
         version = request.headers.get(VERSION_HEADER)
         if is_modern_version(version) or self._legacy.version(request, version) != "2025-03-26":
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: batches are not part of this protocol version")
-        envelopes: list[Envelope | bytes] = []
-        for text in jsonrpc.decode_batch(body):
-            try:
-                message = jsonrpc.decode(text)
-                if message.method is not None:
-                    envelope = open_message(message, version)
-                    self._check_served(envelope)
-                    envelopes.append(envelope)
-            except InvalidRequestError as error:
-                envelopes.append(jsonrpc.error_response(error.request_id, error))
-            except McpError as error:
-                envelopes.append(jsonrpc.error_response(None, error))
-        return await self._legacy.serve_batch(request, fields, envelopes, accepted)
+        entries = [self._batch_entry(text, version) for text in jsonrpc.decode_batch(body)]
+        return await self._legacy.serve_batch(request, fields, [each for each in entries if each], accepted)
+
+    def _batch_entry(self, text: bytes, version: str | None) -> Envelope | bytes | None:
+        """One message of a batch, or the refusal of it; ``None`` for a response, which nobody waits for."""
+        request_id = None
+        try:
+            message = jsonrpc.decode(text)
+            if message.method is None:
+                return None
+            request_id = message.id
+            envelope = open_message(message, version)
+            if envelope.era is Era.MODERN:
+                refusal = McpError(errors.INVALID_REQUEST, "Invalid Request: a modern request is never part of a batch")
+                return jsonrpc.error_response(request_id, refusal)
+            self._check_served(envelope)
+        except InvalidRequestError as error:
+            return jsonrpc.error_response(error.request_id, error)
+        except McpError as error:
+            return jsonrpc.error_response(request_id, error)
+        return envelope
 
     def _response(self, version: str | None, fields: Fields) -> Answer:
         """A client's response: this gateway asks clients nothing, and modern clients must not send any."""
@@ -156,6 +167,16 @@ class Endpoint:
         reply = rpc_error(error, request_id, status, fields)
         reply.keep_alive = status not in {408, 413, 415}  # what is left of the body is not worth reading
         return reply
+
+
+def _check_legacy(request: web.BaseRequest) -> None:
+    """Refuse a modern client's GET or DELETE (2026-07-28 ``streamable-http``).
+
+    Raises:
+        McpError: HTTP status 405.
+    """
+    if is_modern_version(request.headers.get(VERSION_HEADER)):
+        raise McpError(errors.INVALID_REQUEST, f"{request.method} is not part of this protocol version", status=405)
 
 
 async def _read(request: web.BaseRequest, limit_s: float) -> bytes:

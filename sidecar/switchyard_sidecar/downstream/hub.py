@@ -13,14 +13,11 @@ Rules, which hold for listen streams and legacy GET streams alike:
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
 
+from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
-
-MAX_STREAMS: Final = 20_000
-"""Open change streams of one process; one more is refused with 503."""
 
 
 class Subscriber:
@@ -60,9 +57,9 @@ class Subscriber:
 class Hub:
     """All open streams of one gateway. ``on_interest`` is called when the first one opens and when the last one closes."""
 
-    def __init__(self, on_interest: Callable[[bool], None], keep_alive_s: float) -> None:
+    def __init__(self, on_interest: Callable[[bool], None], pace: Pace) -> None:
         self._on_interest = on_interest
-        self._keep_alive_s = keep_alive_s
+        self._pace = pace
         self._ending = False
         self._subscribers: set[Subscriber] = set()
         self._digests: Mapping[Era, bytes] = {Era.MODERN: b"", Era.LEGACY: b""}
@@ -90,11 +87,11 @@ class Hub:
         Raises:
             McpError: with HTTP status 503 when there are too many.
         """
-        if len(self._subscribers) >= MAX_STREAMS:
+        if len(self._subscribers) >= self._pace.streams:
             raise McpError(errors.INTERNAL_ERROR, "Too many open change streams; try again later", status=503)
         current = self._digests[era]
         last_told = current if told is None else told
-        subscriber = Subscriber(era, last_told, keep_alive_s=self._keep_alive_s, ending=self._ending)
+        subscriber = Subscriber(era, last_told, keep_alive_s=self._pace.keep_alive_s, ending=self._ending)
         if subscriber.told != current:
             subscriber.wake()
         self._subscribers.add(subscriber)

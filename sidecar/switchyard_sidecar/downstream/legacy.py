@@ -28,8 +28,6 @@ from switchyard_sidecar.protocol.versions import Era
 
 DEFAULT_LOG_LEVEL: Final = "info"
 """What a session hears until it says otherwise; a modern backend sends nothing unless asked."""
-MAX_BATCH: Final = 100
-"""Messages in one batch."""
 
 
 class LegacyMethods:
@@ -69,8 +67,6 @@ class LegacyMethods:
         Raises:
             McpError: the batch as a whole is refused.
         """
-        if len(envelopes) > MAX_BATCH:
-            raise McpError(errors.INVALID_REQUEST, f"Invalid Request: a batch has at most {MAX_BATCH} messages")
         if any(isinstance(each, Envelope) and each.method == "initialize" for each in envelopes):
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: initialize must not be part of a batch")
         session = self._session(request)

@@ -13,7 +13,7 @@ from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.envelope import Envelope, check_modern
 from switchyard_sidecar.downstream.exchange import Exchange
 from switchyard_sidecar.downstream.guard import not_acceptable
-from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply, rpc_error
+from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply
 from switchyard_sidecar.downstream.relay import Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
 from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service
@@ -95,7 +95,7 @@ class ModernMethods:
         if isinstance(outcome, McpError):
             error = project_error(outcome, Era.MODERN)
             if outlet.stream is None:
-                return rpc_error(error, request_id, error.modern_status(), exchange.fields)
+                raise error
             body = jsonrpc.error_response(request_id, error)
         else:
             body = jsonrpc.result_response(request_id, outcome)

@@ -1,6 +1,6 @@
-"""How long the endpoint waits for its clients, by name.
+"""Every limit of the endpoint that is not in the config, by name.
 
-The defaults are the product. Tests of real sockets pass shorter times; nothing else does.
+The defaults are the product. Tests of real sockets pass smaller ones; nothing else does.
 """
 
 from dataclasses import dataclass
@@ -18,5 +18,9 @@ class Pace:
     """A call's answer that takes longer than this becomes an event stream, and is commented on this often."""
     keep_alive_s: float = 20.0
     """A comment is sent on a change stream that was silent this long: proxies cut silent ones at 30 to 60 s."""
+    streams: int = 20_000
+    """Open change streams; one more is refused with 503."""
+    calls: int = 2_000
+    """Calls under way; one more is refused with 503."""
     drain_s: float = 10.0
     """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""

@@ -27,8 +27,6 @@ from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream.calls import ToolCall
 
-MAX_CALLS: Final = 2_000
-"""Calls under way at once in one process; one more is refused with 503."""
 ANONYMOUS: Final = "anonymous"
 """The principal of a caller that presents nothing."""
 
@@ -56,7 +54,7 @@ class Service:
     """Set whenever a call ended, or the last stream."""
 
     def __post_init__(self) -> None:
-        self.hub = Hub(self._interest, self.pace.keep_alive_s)
+        self.hub = Hub(self._interest, self.pace)
         self.sessions = Sessions((secrets.token_bytes(32),))
         self.legacy_calls = LegacyCalls(self.tasks)
         self.configure(self.config, ())
@@ -112,7 +110,7 @@ class Service:
         Raises:
             McpError: the backend's own error, -32603 when it cannot be reached, or HTTP status 503 under overload.
         """
-        if self.calls_running >= MAX_CALLS:
+        if self.calls_running >= self.pace.calls:
             raise McpError(errors.INTERNAL_ERROR, "Too many calls under way; try again later", status=503)
         self.calls_running += 1
         started, outcome = time.monotonic(), "cancelled"

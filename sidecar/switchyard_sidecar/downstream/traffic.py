@@ -7,6 +7,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.versions import Era
 
 METHODS: Final = frozenset(
@@ -23,6 +24,19 @@ METHODS: Final = frozenset(
     }
 )
 """Methods counted by name; any other is ``other``."""
+CODES: Final = frozenset(
+    {
+        errors.PARSE_ERROR,
+        errors.INVALID_REQUEST,
+        errors.METHOD_NOT_FOUND,
+        errors.INVALID_PARAMS,
+        errors.INTERNAL_ERROR,
+        errors.HEADER_MISMATCH,
+        errors.MISSING_CLIENT_CAPABILITY,
+        errors.UNSUPPORTED_VERSION,
+    }
+)
+"""Error codes counted by number; any other, which only a backend can have chosen, is ``other``."""
 
 _LONG_LIVED: Final = frozenset({"subscriptions/listen"})
 _BUCKETS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -55,16 +69,16 @@ class Traffic:
             buckets=_BUCKETS_S,
             registry=registry,
         )
-        self._counters: dict[tuple[str, Era, int], Counter] = {}
+        self._counters: dict[tuple[str, Era, str], Counter] = {}
         self._timers: dict[tuple[str, Era], Histogram] = {}
 
     def answered(self, method: str, era: Era, code: int, seconds: float) -> None:
-        """Count one message."""
+        """Count one message; ``code`` is that of its error, or 0."""
         if method not in METHODS:
             method = "other"
-        key = (method, era, code)
+        key = (method, era, str(code) if not code or code in CODES else "other")
         if (counter := self._counters.get(key)) is None:
-            counter = self._counters[key] = self._requests.labels(method, era.value, str(code))
+            counter = self._counters[key] = self._requests.labels(*key)
         counter.inc()
         if method in _LONG_LIVED:
             return

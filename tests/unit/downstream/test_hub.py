@@ -3,6 +3,7 @@
 import pytest
 
 from switchyard_sidecar.downstream.hub import Hub
+from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol.versions import Era
 
 
@@ -13,7 +14,7 @@ def interest() -> list[bool]:
 
 @pytest.fixture
 def hub(interest: list[bool]) -> Hub:
-    hub = Hub(interest.append, keep_alive_s=3600)
+    hub = Hub(interest.append, Pace())
     publish(hub, b"one")
     return hub
 
