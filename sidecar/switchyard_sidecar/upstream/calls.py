@@ -29,7 +29,7 @@ from switchyard_sidecar.protocol import errors, jsonrpc, meta, mirrored_params
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.versions import Era
-from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.faults import (
     BackendUnavailable,
@@ -121,7 +121,7 @@ async def call_modern(
             headers=named_headers(tool.name) | mirrored_params.headers_for(tool.mirrored, call.arguments),
             progress=call.meta.progress,
         )
-        return CallResult(_checked(result), Era.MODERN)
+        return CallResult(await aside.read(_checked, result), Era.MODERN)
 
     async with limited(timeouts) as alive:
         try:
@@ -151,7 +151,7 @@ async def call_legacy(
         alive()
         heard = _passed_on(call, sink, alive)
         result = await session.call(_params(call), request_meta, heard, progress=call.meta.progress)
-        return CallResult(_checked(result), Era.LEGACY)
+        return CallResult(await aside.read(_checked, result), Era.LEGACY)
 
     async with limited(timeouts) as alive, sessions.lease(call.principal, pattern) as lease:
         session = await lease.session()

@@ -1,12 +1,13 @@
 """Reading a backend's list: all pages, each tool checked, one snapshot.
 
-A list of many megabytes is worked on in slices, so that the loop is not held up; a definition that came before, byte for
-byte, is not read again.
+A list of many megabytes is worked on in slices and large definitions aside, so that the loop is not held up; a definition
+that came before, byte for byte, is not read again.
 """
 
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -17,7 +18,7 @@ from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
-from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge
 from switchyard_sidecar.upstream.pace import Pace
@@ -68,7 +69,7 @@ async def _walk(peer: Peer, config: Backend, pace: Pace) -> tuple[Walked, list[L
         try:
             async with within(pace.answer_s):
                 raw = await peer.list_page(step.cursor, step.max_bytes)
-            page = listing.split_tools_result(raw.result)
+            page = await aside.read(partial(listing.split_tools_result, max_tools=config.limits.tools), raw.result)
         except MalformedListError:
             raise Malformed(faults.NOT_A_LIST) from None
         except TooLarge:
@@ -105,7 +106,9 @@ async def _checked(
         if time.monotonic() >= until:
             await asyncio.sleep(0)
             until = time.monotonic() + slice_s
-        tool = known.get(entry) or parse_tool(entry, max_bytes=max_bytes)
+        tool: ToolDefinition | Rejection | None = known.get(entry)
+        if tool is None:
+            tool = await aside.read(partial(parse_tool, max_bytes=max_bytes), entry)
         if isinstance(tool, Rejection):
             rejected.append(Rejection(tool.tool or f"#{place}", tool.reason))
         else:

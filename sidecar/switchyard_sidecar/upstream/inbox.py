@@ -17,13 +17,14 @@ from switchyard_sidecar.protocol import jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.mirrored_params import SAFE_INTEGER
-from switchyard_sidecar.upstream import faults, http
+from switchyard_sidecar.upstream import aside, faults, http
 from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge, Unanswered
 from switchyard_sidecar.upstream.http import Reply
 
 MAX_ERROR_BYTES: Final = 64 * 1024
 """Of the body of an unsuccessful answer."""
 
+_MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "result", "error"})
 _string: Final = msgspec.json.Decoder(str)
 _code: Final = msgspec.json.Decoder(Annotated[int, msgspec.Meta(ge=-SAFE_INTEGER, le=SAFE_INTEGER)])
 
@@ -58,12 +59,12 @@ class Inbox:
             case http.JSON:
                 body = await self._reply.body(self._max_bytes)
                 self.bytes_read = len(body)
-                for message in parse(body):
+                for message in await aside.read(parse, body):
                     yield message
             case http.EVENT_STREAM:
                 async for event in self._events():
                     if event.event == "message" and event.data:  # an empty one only primes the stream's id
-                        for message in parse(event.data):
+                        for message in await aside.read(parse, event.data):
                             yield message
             case _:
                 raise Malformed(faults.NOT_JSON_RPC)
@@ -80,7 +81,7 @@ class Inbox:
 
 
 def parse(text: bytes) -> list[Message]:
-    """The message in a text, or the messages of a batch; without notifications and requests that cannot be read.
+    """The message in a text, or the first messages of a batch; without notifications and requests that cannot be read.
 
     Raises:
         Malformed: it is nothing of the kind.
@@ -88,9 +89,11 @@ def parse(text: bytes) -> list[Message]:
     if not jsonrpc.is_batch(text):
         return _parse_one(text)
     try:
-        entries = jsonrpc.decode_batch(text)
-    except McpError:
-        raise Malformed(faults.NOT_JSON_RPC) from None
+        entries = listing.split_array(text, jsonrpc.MAX_BATCH)
+    except MalformedListError:
+        entries = []
+    if not entries:
+        raise Malformed(faults.NOT_JSON_RPC)
     return [message for entry in entries for message in _parse_one(entry)]
 
 
@@ -107,7 +110,7 @@ def _salvaged(text: bytes) -> list[Message]:
     Anything else of that kind is left out: nobody waits for it, and those who wait for what comes with it shall not suffer.
     """
     try:
-        members = listing.split_message(text)
+        members = listing.split_message(text, only=_MEMBERS)
     except MalformedListError:
         raise Malformed(faults.NOT_JSON_RPC) from None
     if members.get("jsonrpc") != b'"2.0"':

@@ -14,7 +14,7 @@ from yarl import URL
 from switchyard_sidecar.protocol import meta, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
-from switchyard_sidecar.upstream import faults, http, inbox
+from switchyard_sidecar.upstream import aside, faults, http, inbox
 from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.faults import (
     Disconnected,
@@ -172,7 +172,7 @@ class HttpSse:
             if not self._endpoint.done():
                 self._endpoint.set_result(_named_endpoint(self._wire.endpoint.url, event.data))
         elif event.event == "message" and event.data:
-            for message in inbox.parse(event.data):
+            for message in await aside.read(inbox.parse, event.data):
                 await self._deliver(message, stray)
 
     async def _deliver(self, message: Message, stray: Heard) -> None:

@@ -394,3 +394,20 @@ async def test_answer_that_nests_too_deeply_is_the_backends_fault(tmp_path: Path
 
 async def _is_well(gw: Gateway) -> bool:
     return bool((await gw.status())["backends"]["tools/a"]["state"] == "ready")
+
+
+async def test_large_and_unusual_answers_hold_up_nobody_else(tmp_path: Path) -> None:
+    """What takes long to read is read aside: the gateway answers others all the while."""
+    heavy = b'{"name":"%d","inputSchema":{"type":"object","x":[' + b"1," * 400_000 + b"1]}}"
+    listed = b'{"tools":[%b,NaN]}' % b",".join(heavy % number for number in range(3))
+    async with ModernBackend(tool("a")) as quick, ModernBackend() as slow:
+        slow.always("tools/list", hostile.result(listed))
+        async with gateway(tmp_path, {"quick": quick, "slow": section(slow, timeouts={"listMs": 30_000})}) as gw:
+            reading = asyncio.create_task(gw.modern.list())
+            await slow.received("tools/list")
+            answered = 0
+            while not reading.done():
+                assert (await gw.modern.call("quick__a")).text["tool"] == "a"
+                answered += 1
+            assert len((await reading).names) == 4
+            assert answered > 10

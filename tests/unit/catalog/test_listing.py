@@ -2,12 +2,19 @@
 
 import pytest
 
+from switchyard_sidecar.catalog import listing
 from switchyard_sidecar.catalog.definition import Rejection, parse_tool
-from switchyard_sidecar.catalog.listing import ListPage, MalformedListError, split_message, split_tools_result
+from switchyard_sidecar.catalog.listing import ListPage, MalformedListError, split_array, split_message
 from unit.catalog.samples import MAX_BYTES
 
+MANY = 1_000
 GOOD = b'{"name":"good","inputSchema":{"maximum":1e400}}'
 DEEP = b'{"name":"deep","inputSchema":' + b'{"not":' * 10_000 + b"{}" + b"}" * 10_001
+
+
+def split_tools_result(result: bytes) -> ListPage:
+    """As for a backend that may have many tools."""
+    return listing.split_tools_result(result, MANY)
 
 
 def test_a_page_is_taken_apart_as_it_is_written() -> None:
@@ -103,3 +110,25 @@ def test_a_message_whose_outlines_are_broken_is_an_error(body: bytes) -> None:
     """Containment ends where nobody can tell where a part ends."""
     with pytest.raises(MalformedListError):
         split_message(body)
+
+
+@pytest.mark.parametrize("count", [MANY, MANY + 1, 600_000])
+@pytest.mark.parametrize("entry", [b"1", b"{}", b"NaN"])
+def test_no_more_entries_are_made_than_are_wanted(entry: bytes, count: int) -> None:
+    """One more than may be shows that there were too many; the rest would only cost memory."""
+    result = b'{"x":0,"tools":[' + b",".join([entry] * count) + b'],"nextCursor":"n"}'
+    page = split_tools_result(result)
+    assert page.tools == [entry] * min(count, MANY + 1)
+    assert page.next_cursor == "n"
+
+
+@pytest.mark.parametrize("text", [b"{}", b"1", b"", b"[1", b"[1,]"])
+def test_what_is_no_array_is_an_error(text: bytes) -> None:
+    """It is never an empty one."""
+    with pytest.raises(MalformedListError):
+        split_array(text, MANY)
+
+
+def test_only_the_wanted_members_of_a_message_are_kept() -> None:
+    """A message may have millions that nobody asks for."""
+    assert split_message(b'{"a":NaN,"b":[1],"c":2,"b":3}', only={"b"}) == {"b": b"3"}
