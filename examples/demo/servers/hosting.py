@@ -32,6 +32,10 @@ def serve(app, *, on_word: Callable[[str], Awaitable[None]] = _nothing) -> None:
     """Serve an ASGI app at ``/mcp``; print one JSON line with the URL when it is ready."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
-    listener = socket.create_server(("127.0.0.1", parser.parse_args().port))
+    # By its full name: of a socket that does not say TCP, asyncio does not switch off Nagle's delay.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", parser.parse_args().port))
+    listener.listen()
     print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"}), flush=True)
     asyncio.run(_run(app, listener, on_word))

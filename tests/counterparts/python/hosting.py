@@ -47,7 +47,11 @@ def serve(app: Any) -> None:
     """Serve an ASGI application under ``/mcp`` and print one JSON line with its URL when it accepts connections."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
-    listener = socket.create_server(("127.0.0.1", parser.parse_args().port), backlog=128)
+    # By its full name: of a socket that does not say TCP, asyncio does not switch off Nagle's delay.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", parser.parse_args().port))
+    listener.listen(128)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     exit_with_stdin(server)
     print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"}), flush=True)
