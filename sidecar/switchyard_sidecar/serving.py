@@ -7,6 +7,7 @@ are ended.
 
 import asyncio
 import contextlib
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -196,7 +197,9 @@ async def _listen_admin(admin: Admin, host: str, port: int) -> str:
 
 
 def _refused(host: str, port: int, error: Exception) -> ListenError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    number = error.errno if isinstance(error, OSError) else None
+    # The loop's own text would name the address again. A failed look-up of a name has a negative number.
+    reason = str(error) if number is None or number <= 0 else os.strerror(number)
     return ListenError(f"cannot listen on {host}:{port}: {reason}; choose another port, or 0 for any free one")
 
 

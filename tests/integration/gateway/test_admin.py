@@ -1,0 +1,140 @@
+"""What people and their tools see of a running sidecar."""
+
+import asyncio
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from fakes import hostile
+from fakes.gateway import Gateway, gateway
+from fakes.hostile import HostileBackend
+from fakes.legacy import LegacyBackend
+from fakes.modern import ModernBackend
+from fakes.ordinary import tool
+from fakes.waiting import eventually
+
+
+async def fetched(gw: Gateway, path: str) -> tuple[int, str]:
+    """Status and body of an admin page, asked for as a kubelet does: under whatever Host."""
+    async with gw.http.get(gw.admin + path, headers={"Host": "10.1.2.3:8812"}) as response:
+        return response.status, await response.text()
+
+
+async def sample(gw: Gateway, name: str, **labels: str) -> float | None:
+    """One value as Prometheus reads it."""
+    for family in text_string_to_metric_families(await gw.metrics()):
+        for each in family.samples:
+            if (each.name, each.labels) == (name, labels):
+                return float(each.value)
+    return None
+
+
+async def test_health_means_listening_and_not_that_backends_are_well(tmp_path: Path) -> None:
+    """An outage elsewhere must restart nothing here."""
+    async with HostileBackend(lambda _: hostile.reset()) as dead, gateway(tmp_path, {"a": dead}) as gw:
+        assert (await gw.modern.list()).error["code"] == -32603
+        assert await fetched(gw, "/healthz") == (200, "ok\n")
+        assert await fetched(gw, "/readyz") == (200, "ok\n")
+        assert (await fetched(gw, "/nothing"))[0] == 404
+
+
+async def test_status_tells_of_each_backend_what_a_person_would_ask(tmp_path: Path) -> None:
+    """Era, version, state, tools, last error, when it was last well and when it is tried again; and who listens."""
+    async with (
+        ModernBackend(tool("a"), tool("b")) as new,
+        LegacyBackend(tool("c"), version="2025-06-18") as old,
+        HostileBackend(lambda _: hostile.reset()) as dead,
+        gateway(tmp_path, {"new": new, "old": old, "dead": dead}) as gw,
+        gw.modern.listen(),
+    ):
+        await gw.modern.list()
+        await new.listened(1)
+        await old.listened(1)
+
+        async def settled() -> bool:
+            return {each["stream"] for each in (await gw.status())["backends"].values()} == {"open", "none"}
+
+        await eventually(settled)
+        status = await gw.status()
+        backends = status["backends"]
+        seen = {
+            name: tuple(backends[f"tools/{name}"][key] for key in ("state", "era", "version", "tools", "stream"))
+            for name in ("new", "old", "dead")
+        }
+        assert seen == {
+            "new": ("ready", "modern", "2026-07-28", 2, "open"),
+            "old": ("ready", "legacy", "2025-06-18", 1, "open"),
+            "dead": ("failing", None, None, None, "none"),
+        }
+        assert backends["tools/dead"]["last_error"]
+        assert backends["tools/dead"]["next_attempt_at"] is not None
+        assert backends["tools/new"]["last_error"] is None
+        assert backends["tools/new"]["last_success_at"] > 1_600_000_000
+        assert backends["tools/new"]["server_info"]["name"] == "fake"
+        assert status["gateway"] == "agents/main"
+        assert status["tools"] == {"modern": 3, "legacy": 3}
+        assert status["subscribers"]["open"] == 1
+        assert (status["config"]["present"], status["config"]["generation"], status["config"]["refused"]) == (
+            True,
+            1,
+            None,
+        )
+
+
+async def test_metrics_tell_the_same_as_numbers(tmp_path: Path) -> None:
+    """Requests by method, era and code; calls by backend and outcome; backends up or not; lists, streams, config."""
+    async with (
+        ModernBackend(tool("a")) as backend,
+        HostileBackend(lambda _: hostile.reset()) as dead,
+        gateway(tmp_path, {"a": backend, "dead": dead}) as gw,
+    ):
+        await gw.modern.list()
+        await backend.listened(1)
+        await gw.modern.list(cursor="nonsense")
+        await gw.modern.call("a__a")
+        backend.call = lambda _: hostile.error(-31999)
+        await gw.legacy.call("a__a")
+        await gw.modern.call("a__a")
+        async with gw.modern.listen() as stream:
+            backend.tools.append(tool("b"))
+            await backend.notify()
+            await stream.has(2)
+            expected = [
+                (1, "switchyard_requests_total", {"method": "tools/list", "era": "modern", "code": "0"}),
+                (1, "switchyard_requests_total", {"method": "tools/list", "era": "modern", "code": "-32602"}),
+                (1, "switchyard_requests_total", {"method": "tools/call", "era": "modern", "code": "0"}),
+                (1, "switchyard_requests_total", {"method": "tools/call", "era": "modern", "code": "other"}),
+                (1, "switchyard_requests_total", {"method": "tools/call", "era": "legacy", "code": "other"}),
+                (2, "switchyard_request_duration_seconds_count", {"method": "tools/list", "era": "modern"}),
+                (1, "switchyard_calls_total", {"backend": "tools/a", "outcome": "result"}),
+                (2, "switchyard_calls_total", {"backend": "tools/a", "outcome": "error"}),
+                (1, "switchyard_backend_up", {"backend": "tools/a", "era": "modern"}),
+                (0, "switchyard_backend_up", {"backend": "tools/dead", "era": "unknown"}),
+                (2, "switchyard_tools", {"era": "modern"}),
+                (1, "switchyard_subscribers", {}),
+                (1, "switchyard_list_changed_total", {}),
+                (0, "switchyard_calls_running", {}),
+                (0, "switchyard_config_refused", {}),
+                (1, "switchyard_config_generation", {}),
+            ]
+            assert [(await sample(gw, name, **labels), name, labels) for _, name, labels in expected] == expected
+
+
+async def test_what_is_loaded_is_told_to_anyone_and_nothing_more(tmp_path: Path) -> None:
+    """The operator compares hashes; a passer-by learns nothing else."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        async with gw.http.get(gw.admin + "/loaded") as response:
+            loaded = await response.json()
+        assert sorted(loaded) == ["configHash", "format", "version"]
+        assert loaded["configHash"] == (await gw.status())["config"]["hash"]
+
+
+async def test_looking_changes_nothing(tmp_path: Path) -> None:
+    """Status and metrics ask no backend and wake nobody."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        await gw.modern.list()
+        await backend.listened(1)
+        await backend.received("tools/list", 2)
+        before = len(backend.requests)
+        await asyncio.gather(*(gw.status() for _ in range(10)), *(gw.metrics() for _ in range(10)))
+        assert len(backend.requests) == before

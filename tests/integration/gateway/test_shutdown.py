@@ -1,0 +1,147 @@
+"""How a sidecar stops: told first, then quiet, and nobody loses an answer."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from fakes import hostile
+from fakes.clients import META, LegacyClient, ModernClient
+from fakes.gateway import Gateway, gateway, write_config
+from fakes.legacy import LegacyBackend
+from fakes.modern import ModernBackend
+from fakes.ordinary import OrdinaryBackend, tool
+from fakes.waiting import PATIENCE_S, eventually
+from switchyard_sidecar.downstream import pace as downstream_pace
+from switchyard_sidecar.serving import Pace
+
+SIDECAR = str(Path(sys.executable).with_name("switchyard-sidecar"))
+START_S = 20.0
+"""Starting a process on a busy machine takes longer than anything within one."""
+
+
+async def is_ready(gw: Gateway, status: int) -> bool:
+    """Whether readiness answers with this status."""
+    async with gw.http.get(gw.admin + "/readyz") as response:
+        return response.status == status
+
+
+@pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
+async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
+    tmp_path: Path, make: type[OrdinaryBackend]
+) -> None:
+    """Readiness fails at once, no connection is accepted, streams end in order, and calls of both eras get their result."""
+    gate = asyncio.Event()
+    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        await gw.legacy.initialize()
+        assert await is_ready(gw, 200)
+        calling = [asyncio.create_task(client.call("a")) for client in (gw.modern, gw.legacy)]
+        await backend.received("tools/call", 2)
+        async with gw.modern.listen(id=7) as stream:
+            gw.running.cancel()
+            (*_, last) = await stream.end()
+            assert last["id"] == 7
+            assert last["result"] == {"resultType": "complete", "_meta": {META + "subscriptionId": 7}}
+        await eventually(lambda: is_ready(gw, 503))
+        async with aiohttp.ClientSession() as another:
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await ModernClient(gw.url, another).list()
+        assert not gw.running.done()
+        gate.set()
+        assert [(await each).text["tool"] for each in calling] == ["a", "a"]
+        await asyncio.wait({gw.running}, timeout=PATIENCE_S)
+        assert gw.running.cancelled()
+
+
+async def test_call_that_does_not_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    """After the drain the process ends all the same, and the backend sees the end of the call."""
+    hasty = Pace(clients=downstream_pace.Pace(drain_s=0.1))
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
+        backend.call = lambda _: hostile.hang()
+        calling = asyncio.create_task(gw.modern.call("a"))
+        await backend.received("tools/call")
+        gw.running.cancel()
+        await asyncio.wait({gw.running}, timeout=PATIENCE_S)
+        assert gw.running.done()
+        with pytest.raises(aiohttp.ClientError):
+            await calling
+
+
+@asynccontextmanager
+async def sidecar(directory: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, str]]:
+    """The real command on free ports: its process, the endpoint's URL and the admin port's."""
+    process = await asyncio.create_subprocess_exec(
+        SIDECAR,
+        *("--config", str(directory), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(START_S):
+            async for line in process.stdout:
+                if (said := json.loads(line))["event"] == "listening":
+                    yield process, said["url"], said["admin"]
+                    break
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_sidecar_process_ends_in_order_when_told_to(tmp_path: Path) -> None:
+    """SIGTERM with a stream open, a GET open and a call under way: each gets its end, every log line is JSON, exit code 0."""
+    gate = asyncio.Event()
+    async with LegacyBackend(tool("a")) as backend:
+        write_config(tmp_path, {"a": backend})
+        async with sidecar(tmp_path) as (process, url, admin), aiohttp.ClientSession() as http:
+            modern, legacy = ModernClient(url, http), LegacyClient(url, http)
+            ordinary = backend.call
+            backend.call = lambda request: hostile.after(gate, ordinary(request))
+            await legacy.initialize()
+            calling = asyncio.create_task(legacy.call("a"))
+            await backend.received("tools/call")
+            async with modern.listen() as listening, legacy.listen() as getting, http.get(f"{admin}/readyz") as ready:
+                assert ready.status == 200
+                process.send_signal(signal.SIGTERM)
+                (*_, last) = await listening.end()
+                assert last["result"]["resultType"] == "complete"
+                await getting.end()
+            gate.set()
+            assert (await calling).text["tool"] == "a"
+            assert process.stdout is not None
+            async with asyncio.timeout(START_S):
+                rest = (await process.stdout.read()).decode().splitlines()
+                assert await process.wait() == 0
+            assert [json.loads(line)["event"] for line in rest][-1] == "stopped"
+        assert backend.sessions == set()
+
+
+async def test_sidecar_process_says_when_its_port_is_taken(tmp_path: Path) -> None:
+    """One line with the remedy, exit code 2, no traceback."""
+    write_config(tmp_path, {})
+    async with sidecar(tmp_path) as (_, url, _):
+        (taken,) = re.findall(r"127\.0\.0\.1:\d+", url)
+        second = await asyncio.create_subprocess_exec(
+            SIDECAR,
+            *("--config", str(tmp_path), "--listen", taken),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(START_S):
+            _, complaint = await second.communicate()
+        assert second.returncode == 2
+        assert complaint.decode().splitlines()[-1] == (
+            f"switchyard-sidecar: cannot listen on {taken}: Address already in use; "
+            "choose another port, or 0 for any free one"
+        )
+        assert "Traceback" not in complaint.decode()
