@@ -84,6 +84,10 @@ class OpenStream:
         await self._pulse.until(lambda: len(self.messages) >= count, within_s)
         return self.messages
 
+    async def has_comments(self, count: int, within_s: float = PATIENCE_S) -> None:
+        """Wait until at least ``count`` comments have come since the beginning."""
+        await self._pulse.until(lambda: self.comments >= count, within_s)
+
     async def end(self, within_s: float = PATIENCE_S) -> list[Any]:
         """Wait until the server ends the stream; return all messages."""
         await self._pulse.until(lambda: self.ended, within_s)

@@ -42,7 +42,7 @@ async def test_quiet_call_becomes_a_stream_that_shows_it_is_alive(tmp_path: Path
             async with client.stream("POST", *client.frame("tools/call", {"name": "a"}, id="q")) as stream:
                 assert stream.headers["Content-Type"] == "text/event-stream"
                 assert stream.headers["X-Accel-Buffering"] == "no"
-                await stream._pulse.until(lambda stream=stream: stream.comments >= 3)  # type: ignore[misc]
+                await stream.has_comments(3)
                 assert stream.messages == []
                 gate.set()
                 (answer,) = await stream.end()

@@ -84,6 +84,19 @@ async def test_strict_gateway_gives_no_partial_list(tmp_path: Path) -> None:
             await eventually(lambda: listed(gw.modern, ["bad__b", "good__a"]), within_s=10)
 
 
+async def test_strict_gateway_serves_what_it_knows_of_a_backend_that_fails_later(tmp_path: Path) -> None:
+    """``Strict`` asks that every backend has answered once; after that the last good list is served, and it is said."""
+    async with (
+        ModernBackend(tool("a"), ttl_ms=0, list_changed=False) as one,
+        ModernBackend(tool("b")) as two,
+        gateway(tmp_path, {"one": one, "two": two}, failurePolicy="Strict") as gw,
+    ):
+        assert (await gw.modern.list()).names == ["one__a", "two__b"]
+        await one.stop()
+        assert (await gw.modern.list()).names == ["one__a", "two__b"]
+        await eventually(lambda: says_failing(gw.modern, "tools/one"))
+
+
 async def listed(client: ModernClient, names: list[str]) -> bool:
     """Whether the list holds exactly these tools."""
     answer = await client.list()

@@ -23,7 +23,9 @@ CHANGED = "notifications/tools/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 BOTH = pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
 BRISK = Pace(clients=downstream_pace.Pace(write_s=1.0, keep_alive_s=0.1), backends=upstream_pace.Pace(poll_floor_s=0.2))
-"""For what takes its time: seconds instead of half a minute."""
+"""For what takes its time: a second instead of half a minute."""
+PROMPT = Pace(backends=upstream_pace.Pace(gap_s=0.0, later_look_s=3600))
+"""For many changes in a row, each of which is read at once and once."""
 
 
 def changes(stream: OpenStream) -> int:
@@ -70,6 +72,42 @@ async def test_announced_change_is_told_once_and_can_be_read_at_once(
             await told(getting, 2)
             assert changes(getting) == 2
         assert backend.complaints == []
+
+
+@BOTH
+async def test_whoever_is_told_finds_the_new_list_there_each_time(tmp_path: Path, make: type[OrdinaryBackend]) -> None:
+    """Two hundred changes in a row: a client of either era that lists the moment it is told never sees the old list."""
+    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=PROMPT) as gw:
+        await gw.modern.list()
+        await gw.legacy.initialize()
+        await backend.listened(1)
+        async with gw.modern.listen() as listening, gw.legacy.listen() as getting:
+            await eventually(lambda: subscribers(gw, 2))
+            for number in range(1, 201):
+                backend.tools[:] = [tool("a", title=str(number))]
+                await backend.notify()
+                for stream, client in ((listening, gw.modern), (getting, gw.legacy)):
+                    await told(stream, number)
+                    assert (await client.list()).result["tools"] == backend.tools
+            assert (changes(listening), changes(getting)) == (200, 200)
+
+
+@BOTH
+async def test_silent_stream_is_kept_alive_by_comments(tmp_path: Path, make: type[OrdinaryBackend]) -> None:
+    """Proxies cut what says nothing; comments come on streams of both eras, and messages between them as ever."""
+    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=BRISK) as gw:
+        await gw.modern.list()
+        await gw.legacy.initialize()
+        await backend.listened(1)
+        async with gw.modern.listen() as listening, gw.legacy.listen() as getting:
+            for stream in (listening, getting):
+                await stream.has_comments(3)
+            backend.tools.append(tool("b"))
+            await backend.notify()
+            for stream in (listening, getting):
+                await told(stream, 1)
+                await stream.has_comments(stream.comments + 1)
+                assert changes(stream) == 1
 
 
 async def subscribers(gw: Gateway, count: int) -> bool:
