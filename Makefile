@@ -32,8 +32,8 @@ lint: setup          ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup         ## warm tools/list beside nginx with the same bytes
-	$(BIN)/python bench/warm_list.py $(ARGS)
+bench: setup         ## speed, scale and cold start, beside nginx and backends asked directly
+	$(BIN)/python -m bench $(ARGS)
 
 lock:                ## refresh requirements/*.txt from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

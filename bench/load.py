@@ -1,0 +1,114 @@
+"""Load by wrk, in turns: every target gets the same requests, one after the other, round by round."""
+
+import json
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from bench.machine import LOAD_CORE, BenchError, Process
+from bench.messages import Request
+from bench.servers import Lab
+
+SIZE_TOLERANCE: Final = 0.02
+"""By how much the average answer may differ in size from the right one (time to live, Date)."""
+
+_SCRIPT: Final = """
+wrk.method = "POST"
+wrk.body = [==[%s]==]
+%s
+done = function(summary, latency)
+  local e = summary.errors
+  io.write(string.format('RESULT{"rate":%%f,"requests":%%d,"bytes":%%d,"p50_ms":%%f,"p99_ms":%%f,"errors":%%d}\\n',
+    summary.requests / (summary.duration / 1e6), summary.requests, summary.bytes,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, e.connect + e.read + e.write + e.status + e.timeout))
+end
+"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server under load."""
+
+    url: str
+    what: Request
+    process: Process
+    """Whose CPU time counts."""
+    body_bytes: int
+    """Size of the right answer."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One turn of one target."""
+
+    rate: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+    """CPU time of the server for each request."""
+
+
+def turn(target: Target, clients: int, seconds: int) -> Sample:
+    """Load one target once.
+
+    Raises:
+        BenchError: an answer was no 200, or not as large as the right one.
+    """
+    headers = "\n".join(f'wrk.headers["{name}"] = "{value}"' for name, value in target.what.headers.items())
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(_SCRIPT % (target.what.body.decode(), headers))
+        script.flush()
+        command = ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s"]
+        before = target.process.cpu_s
+        done = subprocess.run([*command, "-s", script.name, target.url], check=False, capture_output=True, text=True)
+        cpu_s = target.process.cpu_s - before
+    if "RESULT" not in done.stdout:
+        raise BenchError(f"wrk failed: {done.stderr or done.stdout}")
+    said = json.loads(done.stdout[done.stdout.index("RESULT") + 6 :])
+    if said["errors"] or not said["requests"]:
+        raise BenchError(f"{target.url}: {said['errors']} errors in {said['requests']} requests")
+    size = said["bytes"] / said["requests"]
+    if not 0 <= size - target.body_bytes <= 600 + target.body_bytes * SIZE_TOLERANCE:
+        raise BenchError(f"{target.url}: answers of {size:.0f} bytes, not of {target.body_bytes} and a head")
+    return Sample(said["rate"], said["p50_ms"], said["p99_ms"], cpu_s / said["requests"] * 1e6)
+
+
+def in_turns(lab: Lab, targets: Mapping[str, Target], clients: int) -> dict[str, list[Sample]]:
+    """Load the targets in turns; give the samples of each, in order of the rounds."""
+    samples: dict[str, list[Sample]] = {name: [] for name in targets}
+    for _ in range(lab.rounds):
+        for name, target in targets.items():
+            samples[name].append(turn(target, clients, lab.seconds))
+    return samples
+
+
+def median(samples: list[Sample]) -> Sample:
+    """Each figure's median over the rounds."""
+    columns = zip(*(asdict(sample).values() for sample in samples), strict=True)
+    return Sample(*(statistics.median(column) for column in columns))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Least, middle and most."""
+
+    least: float
+    middle: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.middle:.2f} ({self.least:.2f}-{self.most:.2f})"
+
+
+def ratio(ours: list[Sample], theirs: list[Sample]) -> Spread:
+    """Our rate as a share of theirs, round by round."""
+    shares = [mine.rate / other.rate for mine, other in zip(ours, theirs, strict=True)]
+    return Spread(min(shares), statistics.median(shares), max(shares))
+
+
+def raw(samples: Mapping[str, list[Sample]]) -> dict[str, Any]:
+    """All rounds, for the JSON file."""
+    return {name: [asdict(sample) for sample in each] for name, each in samples.items()}
