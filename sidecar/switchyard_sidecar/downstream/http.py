@@ -191,7 +191,10 @@ class _Connection(RequestHandler):
     ) -> web.StreamResponse:
         self.keep_alive(False)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            log.error("request_failed", path=request.path, exc_info=exc)
+            if not isinstance(
+                exc, ConnectionError
+            ):  # that one is a client which left: nothing failed, nobody reads this
+                log.error("request_failed", path=request.path, exc_info=exc)
             error = McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this request")
         else:
             detail = (message or "malformed HTTP").splitlines()[0].rstrip(":")

@@ -5,6 +5,7 @@ import contextlib
 import secrets
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -25,6 +26,7 @@ from switchyard_sidecar.gateway import Gateway
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
+from switchyard_sidecar.upstream import aside
 from switchyard_sidecar.upstream.calls import ToolCall
 
 ANONYMOUS: Final = "anonymous"
@@ -116,7 +118,8 @@ class Service:
         started, outcome = time.monotonic(), "cancelled"
         try:
             answer = await self.gateway.call(route, call, outlet)
-            result = project_result(answer.result, backend=answer.era, caller=era, server_info=self.server_info)
+            project = partial(project_result, backend=answer.era, caller=era, server_info=self.server_info)
+            result = await aside.read(project, answer.result)
             outcome = "result"
             return result
         except McpError:

@@ -411,3 +411,23 @@ async def test_large_and_unusual_answers_hold_up_nobody_else(tmp_path: Path) -> 
                 answered += 1
             assert len((await reading).names) == 4
             assert answered > 10
+
+
+async def test_large_and_unusual_results_hold_up_nobody_else(tmp_path: Path) -> None:
+    """The same goes for what a call brings: nobody waits for anything like the second that it takes to read."""
+    heavy = b'{"resultType":"complete","content":[],"structuredContent":{"x":[%b"\\ud800"]}}' % (
+        b'{"a":"b"},' * 1_000_000
+    )
+    async with ModernBackend(tool("a")) as quick, ModernBackend(tool("b")) as slow:
+        slow.call = lambda _: hostile.result(heavy)
+        async with gateway(tmp_path, {"quick": quick, "slow": slow}) as gw:
+            loop = asyncio.get_running_loop()
+            calling = asyncio.create_task(gw.modern.call("slow__b"))
+            await slow.received("tools/call")
+            waits = []
+            while not calling.done():
+                began = loop.time()
+                await gw.modern.call("quick__a")
+                waits.append(loop.time() - began)
+            assert (await calling).status == 200
+            assert max(waits) < 0.4

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
+from yarl import URL
 
 from fakes import hostile
 from fakes.clients import META, OpenStream
@@ -550,3 +552,21 @@ async def test_upstream_stream_has_its_own_subscription(tmp_path: Path) -> None:
             (stream,) = await backend.listened(1)
             assert json.loads(stream.request.body)["id"] not in {"x", "y"}
             assert len(backend.of("subscriptions/listen")) == 1
+
+
+async def test_client_that_leaves_at_once_is_no_failure_of_ours(tmp_path: Path) -> None:
+    """Clients come and go: the log would be full of it, and a failure would be lost among them."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        body, headers = gw.modern.frame("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        fields = {"Host": "localhost", "Content-Length": str(len(body)), **headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        url = URL(gw.url)
+        with capture_logs() as written:
+            for _ in range(50):
+                _, writer = await asyncio.open_connection(url.host, url.port)
+                writer.write(b"POST /mcp HTTP/1.1\r\n" + head.encode() + b"\r\n" + body)
+                await writer.drain()
+                writer.transport.abort()
+            await eventually(lambda: subscribers(gw, 0))
+            assert (await gw.modern.list()).names == ["a"]
+        assert [entry for entry in written if entry["log_level"] == "error"] == []
