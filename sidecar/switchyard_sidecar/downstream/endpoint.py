@@ -77,7 +77,7 @@ class Endpoint:
 
     async def _post(self, request: web.BaseRequest, fields: Fields) -> Answer:
         check_body_headers(request.headers)
-        accepted = _accepted(request.headers.get("Accept"))
+        accepted = _accepted(request)
         if not accepted.json and not accepted.event_stream:
             raise not_acceptable(f"{JSON} or {EVENT_STREAM}")
         body = await _read(request, self._service.pace.body_s)
@@ -107,7 +107,7 @@ class Endpoint:
 
     async def _get(self, request: web.BaseRequest, fields: Fields) -> Answer:
         _check_legacy(request)
-        return await self._legacy.stream(request, fields, _accepted(request.headers.get("Accept")))
+        return await self._legacy.stream(request, fields, _accepted(request))
 
     async def _delete(self, request: web.BaseRequest, fields: Fields) -> Answer:
         _check_legacy(request)
@@ -214,6 +214,10 @@ def _local_address(request: web.BaseRequest) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-@lru_cache(maxsize=64)
-def _accepted(header: str | None) -> Accepted:
-    return accept.parse(header)
+def _accepted(request: web.BaseRequest) -> Accepted:
+    """What the caller takes. Some clients write each type on a line of its own (RFC 9110, section 5.3)."""
+    lines = request.headers.getall("Accept", ())
+    return _parsed(", ".join(lines) if lines else None)
+
+
+_parsed: Final = lru_cache(maxsize=64)(accept.parse)

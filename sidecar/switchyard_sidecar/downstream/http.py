@@ -79,7 +79,9 @@ class Reply:
         fields = self._fields
         if self.body:
             fields = (*fields, ("Content-Type", self.content_type))
-        head = _head(self.status, (*fields, ("Content-Length", str(len(self.body)))), keep_alive=self.keep_alive)
+        if self.status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
+            fields = (*fields, ("Content-Length", str(len(self.body))))
+        head = _head(self.status, fields, keep_alive=self.keep_alive)
         transport.write(head + (b"" if request.method == "HEAD" else self.body))
 
     async def write_eof(self) -> None:

@@ -63,6 +63,7 @@ async def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id:
 
 async def legacy_stream(request: web.BaseRequest, fields: Fields, hub: Hub, state: SessionState | None) -> EventStream:
     """Serve a GET stream until either side ends it. Of several streams of one session the newest gets the messages."""
+    # What a stream that still looks open was told may never have arrived: its client opens another for a reason.
     told = state.told if state else None
     with hub.subscribed(Era.LEGACY, told=told) as subscriber:
         if state is not None:
@@ -85,5 +86,5 @@ async def _follow(stream: EventStream, hub: Hub, subscriber: Subscriber, changed
     while not subscriber.ending:
         if not await subscriber.wait():
             await stream.comment()
-        elif hub.take(subscriber) and changed is not None:
+        elif changed is not None and hub.take(subscriber):
             await stream.send(changed)

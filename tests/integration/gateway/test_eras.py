@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 
 from fakes import hostile
 from fakes.clients import META, LegacyClient, ModernClient
@@ -303,6 +304,16 @@ async def test_any_accept_is_answered_in_a_type_it_allows(tmp_path: Path, accept
         assert (call.text["tool"], call.headers["Content-Type"]) == ("a", media_type)
         await gw.legacy.initialize()
         assert (await gw.legacy.list(headers=headers)).headers["Content-Type"] == media_type
+
+
+async def test_accept_on_several_lines_is_one_list(tmp_path: Path) -> None:
+    """Some HTTP libraries write each media type on a line of its own."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        body, headers = gw.modern.frame("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        lines = CIMultiDict((name, value) for name, value in headers.items() if value is not None and name != "Accept")
+        lines.extend([("Accept", "application/json"), ("Accept", "text/event-stream")])
+        async with gw.http.post(gw.url, data=body, headers=lines) as response:
+            assert (response.status, response.content_type) == (200, "text/event-stream")
 
 
 async def test_accept_that_allows_nothing_is_refused(tmp_path: Path) -> None:

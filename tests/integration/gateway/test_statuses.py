@@ -58,6 +58,14 @@ async def serves_on(gw: Gateway) -> bool:
         pytest.param(message(id=3, error={"code": 1, "message": ""}), (400, -32600), (202, None), None, id="an error"),
         pytest.param(b"[]", (400, -32600), (400, -32600), None, id="an empty array"),
         pytest.param(
+            b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","arguments":{"x":%b%b}}}'
+            % (b"[" * 50_000, b"]" * 50_000),
+            (400, -32700),
+            (400, -32700),
+            None,
+            id="nesting beyond all need",
+        ),
+        pytest.param(
             message(id="q", method="tools/list", params={"_meta": 7}), (400, -32602), (200, -32602), "q", id="bad _meta"
         ),
     ],
@@ -268,6 +276,7 @@ async def test_browser_of_an_allowed_origin_can_read_every_answer(tmp_path: Path
         asked = {"Origin": origin, "Access-Control-Request-Headers": "mcp-param-x, mcp-method"}
         preflight = await gw.modern.send("OPTIONS", None, asked)
         assert (preflight.status, preflight.body) == (204, b"")
+        assert "Content-Length" not in preflight.headers
         assert preflight.headers["Access-Control-Allow-Headers"] == "mcp-param-x, mcp-method"
         assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
         answers = [

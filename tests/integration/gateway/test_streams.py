@@ -408,7 +408,10 @@ async def test_get_answered_405_means_no_stream_and_no_storm(tmp_path: Path) -> 
 
 
 async def test_second_get_of_a_session_takes_over(tmp_path: Path) -> None:
-    """A client whose old stream was cut unnoticed opens another: it gets the messages, the old one ends; no 409."""
+    """A client whose old stream was cut unnoticed opens another: it gets the messages, the old one ends; no 409.
+
+    What the old one was told may have been lost, and is told again.
+    """
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
         await gw.modern.list()
         await gw.legacy.initialize()
@@ -420,6 +423,8 @@ async def test_second_get_of_a_session_takes_over(tmp_path: Path) -> None:
             await backend.notify()
             await told(second, 1)
             assert changes(first) == 0
+            async with gw.legacy.listen() as third:
+                await told(third, 1)
 
 
 async def test_change_between_two_streams_of_a_session_is_told(tmp_path: Path) -> None:
