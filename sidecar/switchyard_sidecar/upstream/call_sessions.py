@@ -6,7 +6,7 @@ server's own messages: servers on the official Python SDK tell a change to the s
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from switchyard_sidecar.upstream import faults
@@ -24,8 +24,10 @@ class Lease:
 
     pattern: LegacySession
     """What a session with this backend looks like."""
-    hear: Callable[[LegacySession], "asyncio.Task[None] | None"]
-    """Starts the task that keeps a session's stream."""
+    hear: Callable[[LegacySession, asyncio.Event], "asyncio.Task[None] | None"]
+    """Starts the task that keeps a session's stream; the event is set when it is open, or there is none."""
+    patience_s: float
+    """How long the first call of a session waits for that."""
     users: int = 0
     idle_since: float = 0.0
     forgotten: bool = False
@@ -44,7 +46,12 @@ class Lease:
             if self._session is None or self._session is lost or self._session.lost:
                 self._drop()
                 self._session = await opened(self.pattern.another())
-                self._hearing = self.hear(self._session)
+                # Open before the first call, which may be the one that changes the list.
+                decided = asyncio.Event()
+                self._hearing = self.hear(self._session, decided)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.patience_s if self._hearing else 0):
+                        await decided.wait()
             return self._session
 
     async def end(self) -> None:
@@ -86,7 +93,7 @@ class CallSessions:
         lease = self._leases.pop(principal, None)
         if lease is None:
             self._make_room()
-            lease = Lease(pattern, self._hear)
+            lease = Lease(pattern, self._hear, self._pace.call_stream_s)
         lease.pattern = pattern
         self._leases[principal] = lease
         lease.users += 1
@@ -107,8 +114,13 @@ class CallSessions:
             if not lease.users:
                 self._errands.send(lease.end(), "end a call session")
 
-    def _hear(self, session: LegacySession) -> "asyncio.Task[None] | None":
-        stream = ChangeStream(self._backend, self._pace, self._jitter)  # what it brings, the session itself takes
+    def _hear(self, session: LegacySession, decided: asyncio.Event) -> "asyncio.Task[None] | None":
+        def moved() -> None:
+            if stream.state != "opening":
+                decided.set()
+
+        # What the stream brings, the session itself takes.
+        stream = ChangeStream(self._backend, self._pace, self._jitter, moved=moved)
         return self._errands.keep(stream.follow(session), f"call stream of {self._backend}")
 
     async def reap(self) -> None:

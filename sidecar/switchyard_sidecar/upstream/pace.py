@@ -29,6 +29,9 @@ class Pace:
     """All pages of one read."""
     acknowledge_s: float = 5.0
     """Wait for a change stream to open, and for a modern one to acknowledge."""
+    call_stream_s: float = 0.25
+    """The first call of a session waits this long for the session's own stream to open; some servers open none, and some
+    send nothing until they have something to say."""
     endpoint_s: float = 5.0
     """Wait for the ``endpoint`` event of HTTP+SSE."""
     farewell_s: float = 2.0

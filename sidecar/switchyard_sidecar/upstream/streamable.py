@@ -11,6 +11,7 @@ from typing import Final, Self
 import aiohttp
 
 from switchyard_sidecar.protocol import errors
+from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.upstream import faults, http, inbox
 from switchyard_sidecar.upstream.faults import Disconnected, Malformed, NoStream, Refused, SessionLost
 from switchyard_sidecar.upstream.http import Reply
@@ -36,6 +37,8 @@ class StreamableHttp:
         self._wire = wire
         self._session_id: str | None = None
         self._cookies = aiohttp.CookieJar(unsafe=True)  # unsafe: also for backends named by address
+        self._elsewhere: dict[bytes, asyncio.Future[Message]] = {}
+        """Requests under way by id, and what comes of their answers on the session's own stream."""
 
     def another(self) -> Self:
         """A transport of the same kind, for a session of its own."""
@@ -60,20 +63,42 @@ class StreamableHttp:
         opening: bool = False,
     ) -> tuple[bytes, int]:
         """See :meth:`Transport.request`. An answer that breaks off is taken up again where its events had ids."""
-        async with self._post(body, repeatable=repeatable) as reply:
-            await self._check(reply)
-            if opening:
-                self._session_id = _session_id(reply)
-            messages = Inbox(reply, max_bytes)
-            try:
-                return await inbox.answer(messages, request_id, heard), messages.bytes_read
-            except Disconnected:
-                if messages.last_event_id is None:
-                    raise
-        return await self._resumed(messages, request_id, heard, max_bytes)
+        wanted = b"%d" % request_id
+        elsewhere = self._elsewhere[wanted] = asyncio.get_running_loop().create_future()
+        try:
+            async with self._post(body, repeatable=repeatable) as reply:
+                await self._check(reply)
+                if opening:
+                    self._session_id = _session_id(reply)
+                messages = Inbox(reply, max_bytes)
+                try:
+                    return await inbox.answer(messages, request_id, heard), messages.bytes_read
+                except Disconnected:
+                    if messages.last_event_id is None:
+                        raise
+            return await self._resumed(messages, request_id, heard, max_bytes, elsewhere)
+        finally:
+            del self._elsewhere[wanted]
 
-    async def _resumed(self, messages: Inbox, request_id: int, heard: Heard, max_bytes: int) -> tuple[bytes, int]:
-        """Ask for the rest of a broken answer until it comes. The caller's limits on waiting bound this."""
+    async def _resumed(
+        self, messages: Inbox, request_id: int, heard: Heard, max_bytes: int, elsewhere: asyncio.Future[Message]
+    ) -> tuple[bytes, int]:
+        """Wait for the rest of a broken answer. The caller's limits on waiting bound this.
+
+        It is asked for where it broke off. Some servers write it into the session's own stream if that is open.
+        """
+        asked_for = asyncio.ensure_future(self._taken_up(messages, request_id, heard, max_bytes))
+        try:
+            await asyncio.wait((asked_for, elsewhere), return_when=asyncio.FIRST_COMPLETED)
+            if elsewhere.done():
+                return inbox.result_of(elsewhere.result()), messages.bytes_read
+            return asked_for.result()
+        finally:
+            asked_for.cancel()
+            await asyncio.gather(asked_for, return_exceptions=True)
+
+    async def _taken_up(self, messages: Inbox, request_id: int, heard: Heard, max_bytes: int) -> tuple[bytes, int]:
+        """Ask for the rest of a broken answer until it comes."""
         place = messages.last_event_id or ""
         size = messages.bytes_read
         while True:
@@ -107,6 +132,8 @@ class StreamableHttp:
                 async for message in messages.messages():
                     if message.method is not None:
                         await heard(message)
+                    elif (answer := self._elsewhere.get(message.id or b"")) is not None and not answer.done():
+                        answer.set_result(message)
             except Disconnected:
                 pass  # as good an end as any: the list is read again either way
             return _wait_s(messages, 0.0)

@@ -12,6 +12,7 @@ from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import OrdinaryBackend, said, tool, tools
 from integration.upstream.running import NEVER, Heard, session
+from switchyard_sidecar.protocol import sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream.calls import CallMeta, ToolCall
@@ -485,6 +486,37 @@ async def test_answer_that_breaks_off_is_taken_up_again() -> None:
         assert len(backend.of("tools/call")) == 1
         (resumed,) = [request for request in backend.of("GET") if request.header("Last-Event-ID") is not None]
         assert (resumed.header("Last-Event-ID"), resumed.header("Mcp-Session-Id")) == ("7", "session-2")
+
+
+async def test_broken_answer_may_come_on_the_sessions_own_stream() -> None:
+    """Some servers know one stream a session, and write there what was asked for on another."""
+    opened = asyncio.Event()
+
+    async def part(exchange: Exchange) -> None:
+        await hostile.open_stream(exchange)
+        await exchange.chunk(b"id: 7\nretry: 10\ndata:\n\n")
+        await opened.wait()
+        await exchange.chunk(b"")
+
+    async def own_stream(exchange: Exchange) -> None:
+        await backend.received("tools/call")
+        await hostile.open_stream(exchange)
+        answer = hostile.response_to(backend.of("tools/call")[-1], {"content": [{"type": "text", "text": "elsewhere"}]})
+        await exchange.chunk(sse.encode(answer))
+        opened.set()
+        await exchange.left()
+
+    async with LegacyBackend(*tools("a")) as backend, session(backend) as run:
+        ordinarily = backend.answer
+        backend.call = lambda _: part
+
+        def answer(request: Request) -> Reply:
+            if request.method != "GET" or request.header("Mcp-Session-Id") != "session-2":
+                return ordinarily(request)
+            return hostile.hang() if request.header("Last-Event-ID") else own_stream
+
+        backend.answer = answer
+        assert b"elsewhere" in (await run.call("a")).result
 
 
 async def test_cookies_stay_in_their_session() -> None:
