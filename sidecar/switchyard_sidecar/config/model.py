@@ -14,6 +14,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+Milliseconds = Annotated[int, Field(ge=1, le=24 * 3600 * 1000)]
+"""A limit on waiting: at most a day."""
+Age = Annotated[int, Field(ge=0, le=24 * 3600 * 1000)]
+"""In milliseconds; at most a day."""
+Count = Annotated[int, Field(ge=1, le=2**53 - 1)]
+"""How many at most."""
+
 FORMAT: Literal[1] = 1
 """The one format number this sidecar reads."""
 
@@ -90,12 +97,12 @@ class Tls(Model):
 class Timeouts(Model):
     """Limits on waiting, in milliseconds."""
 
-    connect_ms: int = 2_000
-    list_ms: int = 5_000
+    connect_ms: Milliseconds = 2_000
+    list_ms: Milliseconds = 5_000
     """The budget a client's ``tools/list`` spends on this backend before the last good answer is served."""
-    call_ms: int = 60_000
+    call_ms: Milliseconds = 60_000
     """Idle time of a call, reset by every message that arrives for it."""
-    call_max_ms: int = 600_000
+    call_max_ms: Milliseconds = 600_000
     """Absolute limit of a call."""
 
 
@@ -109,20 +116,20 @@ class ToolFilter(Model):
 class Cache(Model):
     """Bounds on how long a backend's list is believed, in milliseconds."""
 
-    min_ttl_ms: int = 0
-    max_ttl_ms: int = 600_000
-    default_ttl_ms: int = 30_000
+    min_ttl_ms: Age = 0
+    max_ttl_ms: Age = 600_000
+    default_ttl_ms: Age = 30_000
     """For a legacy backend, which gives no ``ttlMs``."""
 
 
 class Limits(Model):
     """Bounds on what one backend's list may cost."""
 
-    pages: int = 1_000
-    tools: int = 20_000
-    bytes: int = 64 * 1024 * 1024
+    pages: Count = 1_000
+    tools: Count = 20_000
+    bytes: Count = 64 * 1024 * 1024
     """All pages of one walk together, as received."""
-    tool_bytes: int = 1024 * 1024
+    tool_bytes: Count = 1024 * 1024
 
 
 class Backend(Model):
@@ -176,15 +183,16 @@ class Naming(Model):
     """How exposed names are composed. Which backends are prefixed is decided per backend (:attr:`Backend.prefix`)."""
 
     separator: str = "__"
-    max_length: int = 64
+    max_length: Annotated[int, Field(ge=24, le=2**53 - 1)] = 64
+    """At least 24, so that a hash and something legible fit in."""
     charset: Literal["Keep", "Safe"] = "Keep"
 
 
 class Listener(Model):
     """The downstream endpoint. The command line may override port and path; it wins."""
 
-    port: int = 8811
-    path: str = "/mcp"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8811
+    path: Annotated[str, Field(pattern=r"^/")] = "/mcp"
     allowed_origins: tuple[str, ...] = ()
     """Origins (``https://app.example``; ``*`` for any) that a browser may come from. A request without Origin always may."""
     allowed_hosts: tuple[str, ...] = ()
@@ -205,7 +213,7 @@ class GatewayConfig(Model):
     instructions: str | None = None
     naming: Naming = Naming()
     order: Literal["Name", "Backend"] = "Name"
-    page_size: int = 0
+    page_size: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
     """Tools a page; 0: everything in one page."""
     failure_policy: Literal["Partial", "Strict"] = "Partial"
     protocols: tuple[Literal["Modern", "Legacy"], ...] = ("Modern", "Legacy")

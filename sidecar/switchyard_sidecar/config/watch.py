@@ -75,11 +75,17 @@ def _signature(directory: Path) -> object:
         pass
     try:
         with os.scandir(directory) as entries:
-            named = [entry for entry in entries if entry.name.startswith((CONFIG_FILE, "cred_"))]
-            stats = [(entry.name, entry.stat()) for entry in named]
+            return sorted(_seen(entry) for entry in entries if entry.name.startswith((CONFIG_FILE, "cred_")))
     except OSError:
         return None
-    return sorted((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+
+
+def _seen(entry: "os.DirEntry[str]") -> tuple[str | int, ...]:
+    try:
+        stat = entry.stat()
+    except OSError:  # a link to nowhere, or gone since: it must not hide what happens to the other files
+        return (entry.name,)
+    return entry.name, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def look(directory: Path) -> Loaded | ConfigError | None:

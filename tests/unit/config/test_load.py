@@ -153,6 +153,26 @@ def test_unusable_config_is_refused_with_file_field_value_and_remedy(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("config", "at"),
+    [
+        (gateway(pageSize=-5), "pageSize"),
+        (gateway(naming={"maxLength": 23}), "naming.maxLength"),
+        (gateway(listener={"port": 65_536}), "listener.port"),
+        (gateway(listener={"path": "mcp"}), "listener.path"),
+        (gateway(backend("a", timeouts={"listMs": 0})), "backends.0.timeouts.listMs"),
+        (gateway(backend("a", timeouts={"callMaxMs": 10**20})), "backends.0.timeouts.callMaxMs"),
+        (gateway(backend("a", cache={"maxTtlMs": -1})), "backends.0.cache.maxTtlMs"),
+        (gateway(backend("a", limits={"tools": 0})), "backends.0.limits.tools"),
+        (gateway(backend("a", limits={"bytes": 10**30})), "backends.0.limits.bytes"),
+    ],
+)
+def test_value_without_meaning_is_refused(config: Any, at: str) -> None:
+    """What would fail once it is in use, such as a page of minus five tools, must not come so far."""
+    with pytest.raises(ConfigError, match=rf"^gateway\.json: {at}: "):
+        parse(json.dumps(config).encode())
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"{", b"\xff", b'{"a":"\\ud800"}', b"[" * 100_000, b'{"name":"' + b"x" * 16 * 1024 * 1024 + b'"}']
 )
 def test_any_bytes_give_a_config_error(tmp_path: Path, content: bytes) -> None:

@@ -82,6 +82,17 @@ async def test_changed_credential_alone_is_seen(tmp_path: Path) -> None:
     assert await observe(tmp_path, lambda: (tmp_path / "cred_a").write_bytes(b"s3cret")) == ["loaded a?", "loaded a"]
 
 
+async def test_link_to_nowhere_hides_nothing(tmp_path: Path) -> None:
+    """It costs whoever needs it, at most: changes of all other files are seen as before."""
+    write(tmp_path, A)
+    (tmp_path / "cred_old").symlink_to("nowhere")
+    assert await observe(tmp_path, lambda: write(tmp_path, B), 60.0, lambda: write(tmp_path, A)) == [
+        "loaded a",
+        "loaded b",
+        "loaded a",
+    ]
+
+
 async def test_rewritten_but_equal_content_is_no_change(tmp_path: Path) -> None:
     """Written again, or swapped for the same: nobody needs to know."""
     plain, volume = tmp_path / "plain", tmp_path / "volume"
