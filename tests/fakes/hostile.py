@@ -60,6 +60,8 @@ class Exchange:
         self.request = request
         self.segment: int | None = None
         """Bytes that are written at a time; ``None``: all at once."""
+        self.pause_s = 0.0
+        """How long to wait after each segment."""
         self.reusable = False
         """Whether the answer was framed and ended, so that another request may follow."""
         self._reader = reader
@@ -71,7 +73,7 @@ class Exchange:
         for start in range(0, len(data), size):
             self._writer.write(data[start : start + size])
             await self._writer.drain()
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.pause_s)
 
     async def head(self, status: int, fields: Fields) -> None:
         """Write the status line and headers."""
@@ -311,11 +313,11 @@ def after(gate: asyncio.Event, reply: Reply) -> Reply:
     return play
 
 
-def drip(reply: Reply, size: int = 1) -> Reply:
-    """A reply sent in segments of this many bytes."""
+def drip(reply: Reply, size: int = 1, pause_s: float = 0.0) -> Reply:
+    """A reply sent in segments of this many bytes, with a pause after each."""
 
     async def play(exchange: Exchange) -> None:
-        exchange.segment = size
+        exchange.segment, exchange.pause_s = size, pause_s
         await reply(exchange)
 
     return play

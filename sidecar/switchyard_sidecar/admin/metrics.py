@@ -1,5 +1,6 @@
 """Gauges of the present state, read when Prometheus asks. Counters of requests and calls are the endpoint's own."""
 
+import asyncio
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry
@@ -39,6 +40,11 @@ class StateCollector(Collector):
         yield GaugeMetricFamily("switchyard_subscribers", "Open change streams.", len(state.service.hub))
         yield CounterMetricFamily("switchyard_list_changed", "Change notifications sent.", state.service.hub.told_total)
         yield GaugeMetricFamily("switchyard_calls_running", "Calls under way.", state.service.calls_running)
+        yield GaugeMetricFamily(
+            "switchyard_tasks",
+            "Tasks of the event loop: they come and go with backends, streams, calls and connections.",
+            len(asyncio.all_tasks()),
+        )
         yield from self._backends()
 
     def _backends(self) -> Iterator[Metric]:
