@@ -174,7 +174,7 @@ class Sidecar:
             server.pre_shutdown()
             self._service.hub.end_all()
             await self._service.drained()
-            await server.shutdown(1.0)
+            await server.shutdown(self._pace.clients.close_s)
             await admin_server.close()
             log.info("stopped")
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from switchyard_sidecar import __version__
+from switchyard_sidecar.admin import latencies
 from switchyard_sidecar.config.model import FORMAT
 from switchyard_sidecar.downstream.service import Service
 from switchyard_sidecar.gateway import Gateway
@@ -69,6 +70,10 @@ class State:
             "conflicts": [asdict(entry) for entry in catalog.conflicts],
             "subscribers": {"open": len(service.hub), "toldTotal": service.hub.told_total},
             "callsRunning": service.calls_running,
+            "latencies": {
+                "requests": latencies.summary(service.traffic.request_seconds),
+                "calls": latencies.summary(service.traffic.call_seconds),
+            },
         }
 
     def _backends(self) -> dict[str, Any]:

@@ -18,9 +18,11 @@ class Pace:
     """A call's answer that takes longer than this becomes an event stream, and is commented on this often."""
     keep_alive_s: float = 20.0
     """A comment is sent on a change stream that was silent this long: proxies cut silent ones at 30 to 60 s."""
+    drain_s: float = 10.0
+    """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""
+    close_s: float = 1.0
+    """After that, answers that are being written are waited for this long."""
     streams: int = 20_000
     """Open change streams; one more is refused with 503."""
     calls: int = 2_000
     """Calls under way; one more is refused with 503."""
-    drain_s: float = 10.0
-    """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""

@@ -52,7 +52,7 @@ class Traffic:
             ("method", "era", "code"),
             registry=registry,
         )
-        self._request_seconds = Histogram(
+        self.request_seconds = Histogram(
             "switchyard_request_duration_seconds",
             "Time from a message's arrival to its answer; change streams are not timed.",
             ("method", "era"),
@@ -62,7 +62,7 @@ class Traffic:
         self._calls = Counter(
             "switchyard_calls", "Tool calls relayed, by backend and outcome.", ("backend", "outcome"), registry=registry
         )
-        self._call_seconds = Histogram(
+        self.call_seconds = Histogram(
             "switchyard_call_duration_seconds",
             "Time a backend took for a call.",
             ("backend",),
@@ -83,10 +83,10 @@ class Traffic:
         if method in _LONG_LIVED:
             return
         if (timer := self._timers.get((method, era))) is None:
-            timer = self._timers[method, era] = self._request_seconds.labels(method, era.value)
+            timer = self._timers[method, era] = self.request_seconds.labels(method, era.value)
         timer.observe(seconds)
 
     def called(self, backend: str, outcome: str, seconds: float) -> None:
         """Count one relayed call; ``outcome``: ``result``, ``error`` or ``cancelled``."""
         self._calls.labels(backend, outcome).inc()
-        self._call_seconds.labels(backend).observe(seconds)
+        self.call_seconds.labels(backend).observe(seconds)

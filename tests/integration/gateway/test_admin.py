@@ -74,6 +74,10 @@ async def test_status_tells_of_each_backend_what_a_person_would_ask(tmp_path: Pa
         assert status["gateway"] == "agents/main"
         assert status["tools"] == {"modern": 3, "legacy": 3}
         assert status["subscribers"]["open"] == 1
+        (listed,) = (each for each in status["latencies"]["requests"] if each["method"] == "tools/list")
+        assert (listed["era"], listed["count"]) == ("modern", 1)
+        assert 0 < listed["p50Ms"] <= listed["p99Ms"] < 60_000
+        assert status["latencies"]["calls"] == []
         assert (status["config"]["present"], status["config"]["generation"], status["config"]["refused"]) == (
             True,
             1,

@@ -39,7 +39,8 @@ async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
 ) -> None:
     """Readiness fails at once, no connection is accepted, streams end in order, and calls of both eras get their result."""
     gate = asyncio.Event()
-    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+    hasty = Pace(clients=downstream_pace.Pace(close_s=0.05))
+    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
         ordinary = backend.call
         backend.call = lambda request: hostile.after(gate, ordinary(request))
         await gw.legacy.initialize()
@@ -55,6 +56,7 @@ async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
         async with aiohttp.ClientSession() as another:
             with pytest.raises(aiohttp.ClientConnectorError):
                 await ModernClient(gw.url, another).list()
+        await asyncio.wait({gw.running, *calling}, timeout=0.3, return_when=asyncio.FIRST_COMPLETED)
         assert not gw.running.done()
         gate.set()
         assert [(await each).text["tool"] for each in calling] == ["a", "a"]
@@ -64,7 +66,7 @@ async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
 
 async def test_call_that_does_not_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     """After the drain the process ends all the same, and the backend sees the end of the call."""
-    hasty = Pace(clients=downstream_pace.Pace(drain_s=0.1))
+    hasty = Pace(clients=downstream_pace.Pace(drain_s=0.1, close_s=0.05))
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
         backend.call = lambda _: hostile.hang()
         calling = asyncio.create_task(gw.modern.call("a"))
