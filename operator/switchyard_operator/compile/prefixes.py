@@ -18,7 +18,7 @@ _HASH_DIGITS = 8
 
 
 def prefixes(gateway: MCPGateway, members: Sequence[Member]) -> tuple[str | None, ...]:
-    """Each member's prefix: ``""`` for none, ``None`` for bare names that are never altered."""
+    """Each member's prefix: ``""`` for none, ``None`` for bare names that are never cut."""
     naming, entries = gateway.spec.naming, gateway.spec.backends
     alone = len(entries) == 1 and entries[0].name is not None
     wanted = naming.strategy == "Always" or (naming.strategy == "Auto" and not alone)

@@ -143,7 +143,7 @@ class Backend(Model):
     """Why this backend cannot be asked (a reference that does not resolve). It keeps its place and its name space."""
     prefix: str | None = None
     """What stands before the separator in its exposed names; ``""``: no prefix and no separator; ``None``: bare names of a
-    gateway with one named backend, which are never altered, not even when over-long."""
+    gateway with one named backend, which are never cut, however long."""
     host_header: str | None = None
     protocol: Era = Era.AUTO
     transport: Transport = Transport.STREAMABLE_HTTP

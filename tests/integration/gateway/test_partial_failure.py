@@ -1,6 +1,8 @@
 """Some backends fail, some are slow, some never were: the others are served, and it is said."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,10 @@ import pytest
 from fakes import hostile
 from fakes.clients import ModernClient
 from fakes.gateway import gateway, section
-from fakes.hostile import HostileBackend, Reply
+from fakes.hostile import HostileBackend, Reply, Request
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
-from fakes.ordinary import tool
+from fakes.ordinary import OrdinaryBackend, tool
 from fakes.waiting import eventually
 
 FAILURES = pytest.mark.parametrize(
@@ -124,6 +126,33 @@ async def test_slow_backend_delays_a_list_by_its_budget_at_most(tmp_path: Path) 
             gate.set()
             await eventually(lambda: listed(gw.modern, ["quick__a", "slow__b"]))
             assert len(slow.of("tools/list")) == 1
+
+
+async def test_backends_are_read_side_by_side(tmp_path: Path) -> None:
+    """A list over many takes as long as the slowest: none answers here until all have been asked, and all are listed."""
+    asked: set[str] = set()
+    gate = asyncio.Event()
+
+    async with AsyncExitStack() as stack:
+        backends: dict[str, OrdinaryBackend] = {}
+        for number in range(8):
+            make = ModernBackend if number % 2 else LegacyBackend
+            backend = backends[f"b{number}"] = await stack.enter_async_context(make(tool("a")))
+            ordinary = backend.answer
+
+            def answer(
+                request: Request, name: str = f"b{number}", ordinary: Callable[[Request], Reply] = ordinary
+            ) -> Reply:
+                if request.kind != "tools/list":
+                    return ordinary(request)
+                asked.add(name)
+                if len(asked) == len(backends):
+                    gate.set()
+                return hostile.after(gate, ordinary(request))
+
+            backend.answer = answer
+        async with gateway(tmp_path, backends) as gw:
+            assert (await gw.modern.list()).names == [f"b{number}__a" for number in range(8)]
 
 
 async def test_last_good_list_is_served_while_a_backend_is_slow(tmp_path: Path) -> None:

@@ -133,6 +133,39 @@ async def test_unknown_session_is_404_so_that_the_client_begins_anew(tmp_path: P
         assert (await client.list()).names == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("params", "headers"),
+    [
+        ({"protocolVersion": "2025-11-25"}, {"Accept": "text/html"}),
+        ({"protocolVersion": "2025-11-25"}, {"Content-Type": "text/plain"}),
+        ({"protocolVersion": "2025-11-25"}, {"Host": "attacker.example"}),
+        ({"protocolVersion": 7}, {}),
+        ({}, {}),
+    ],
+)
+async def test_refused_initialize_begins_no_session(
+    tmp_path: Path, params: dict[str, Any], headers: dict[str, str | None]
+) -> None:
+    """Neither here nor with a backend: first everything is checked."""
+    async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        await gw.modern.list()
+        for _ in range(20):
+            answer = await gw.legacy.request("initialize", params, headers=headers)
+            assert "error" in answer.message
+            assert "Mcp-Session-Id" not in answer.headers
+        assert len(backend.sessions) == 1
+
+
+async def test_sessions_that_only_list_cost_no_backend_a_session(tmp_path: Path) -> None:
+    """Many clients come, list and go: the discovery session serves them all."""
+    async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        for _ in range(20):
+            client = gw.another_legacy()
+            await client.initialize()
+            assert (await client.list()).names == ["a"]
+        assert len(backend.of("initialize")) == 1
+
+
 async def test_request_without_a_session_is_served(tmp_path: Path) -> None:
     """Some clients drop the header, some never initialize: a list or call needs no session."""
     async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from switchyard_sidecar.downstream.sessions import LIFETIME_S, Session, Sessions
+from switchyard_sidecar.downstream.sessions import LIFETIME_S, REMEMBERED, Session, Sessions
 from switchyard_sidecar.protocol.errors import McpError
 
 KEY, OTHER = b"k" * 32, b"o" * 32
@@ -70,6 +70,17 @@ def test_ended_session_is_unknown() -> None:
     text = make(sessions)
     sessions.end(sessions.open(text, principal="alice", now=NOW))
     assert refused(sessions, text)
+
+
+def test_what_is_remembered_is_bounded_and_may_be_lost() -> None:
+    """However many sessions begin, the oldest one's convenience is forgotten and its id stays good."""
+    sessions = Sessions((KEY,))
+    first = Session(IDENTITY.hex(), "2025-06-18", NOW)
+    sessions.state(first).log_level = "debug"
+    for number in range(REMEMBERED):
+        sessions.state(Session(f"{number:032x}f", "2025-06-18", NOW))
+    assert sessions.state(first).log_level is None
+    assert sessions.open(make(sessions), principal="alice", now=NOW) == first
 
 
 def test_state_is_remembered_for_each_session() -> None:

@@ -1,15 +1,82 @@
-"""Names chosen in YAML, as clients meet them."""
+"""Exposed names as clients meet them: composed, shared, chosen in YAML. Whatever is listed can be called by that name."""
 
+import asyncio
+import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakes.gateway import gateway
+from fakes import hostile
+from fakes.gateway import gateway, section
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import OrdinaryBackend, tool, tools
 from fakes.waiting import eventually
+
+AWKWARD = ["b__c", "one__a", "two__b__c", "a.b", "a b", "a_b", "é", "_", "x" * 100, "x" * 99 + "y"]
+"""Names that parsing, cutting or making safe would confuse."""
+
+
+@pytest.mark.parametrize("charset", ["Keep", "Safe"])
+@pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
+async def test_each_listed_name_calls_the_tool_it_was_made_of(
+    tmp_path: Path, make: type[OrdinaryBackend], charset: str
+) -> None:
+    """Two backends of the same awkward names: every name is short, unique, the same again, and leads to its own tool."""
+    naming = {"charset": charset, "maxLength": 64}
+    async with (
+        make(*tools(*AWKWARD)) as one,
+        ModernBackend(*tools(*AWKWARD)) as two,
+        gateway(tmp_path, {"one": one, "two": two}, naming=naming) as gw,
+    ):
+        names = (await gw.modern.list()).names
+        assert len(set(names)) == 2 * len(AWKWARD)
+        assert max(len(name) for name in names) <= 64
+        if charset == "Safe":
+            assert [name for name in names if not re.fullmatch("[A-Za-z0-9_-]+", name)] == []
+        for backend, prefix in ((one, "one__"), (two, "two__")):
+            called = [(await gw.modern.call(name)).text["tool"] for name in names if name.startswith(prefix)]
+            assert sorted(called) == sorted(AWKWARD)
+            assert [call.params["name"] for call in backend.of("tools/call")] == called
+            assert backend.complaints == []
+
+
+async def test_lone_backends_names_are_left_as_they_are(tmp_path: Path) -> None:
+    """However long or awkward: there is nothing to tell them apart from."""
+    naming = {"maxLength": 64}
+    async with ModernBackend(*tools(*AWKWARD)) as one, gateway(tmp_path, {"one": one}, naming=naming) as gw:
+        assert (await gw.modern.list()).names == sorted(AWKWARD)
+        assert (await gw.modern.call("x" * 100)).text["tool"] == "x" * 100
+
+
+@pytest.mark.parametrize("late", ["first", "second"])
+async def test_in_a_shared_name_space_order_of_declaration_decides(tmp_path: Path, late: str) -> None:
+    """Never order of arrival: the first has the name, the second's tool a hash, status says so, calls reach their own."""
+    async with ModernBackend(tool("q", title="1")) as first, ModernBackend(tool("q", title="2")) as second:
+        gate, held = asyncio.Event(), {"first": first, "second": second}[late]
+        ordinary = held.answer
+        held.answer = lambda request: hostile.after(gate, ordinary(request))
+        shared = {"first": section(first, prefix=""), "second": section(second, prefix="")}
+        async with gateway(tmp_path, shared) as gw:
+            early = asyncio.create_task(gw.modern.list())
+            await held.received("server/discover")
+            gate.set()
+            await early
+
+            async def both() -> bool:
+                return len((await gw.modern.list()).names) == 2
+
+            await eventually(both)
+            listed = (await gw.modern.list()).result["tools"]
+            digest = hashlib.sha256(b"tools/second\0q").hexdigest()[:8]
+            assert [(each["name"], each["title"]) for each in listed] == [("q", "1"), (f"q_{digest}", "2")]
+            for name in ("q", f"q_{digest}"):
+                assert (await gw.modern.call(name)).text["tool"] == "q"
+            assert (len(first.of("tools/call")), len(second.of("tools/call"))) == (1, 1)
+            (conflict,) = (await gw.status())["conflicts"]
+            assert conflict["name"] == "q"
 
 
 def alias(name: str, backend: str, of: str, **keys: Any) -> dict[str, Any]:
