@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from bench.machine import LOAD_CORE, BenchError, Process
-from bench.messages import Request
+from bench.messages import Reply, Request
 from bench.servers import Lab
 
 SIZE_TOLERANCE: Final = 0.02
-"""By how much the average answer may differ in size from the right one (time to live, Date)."""
+"""By how much the average answer may differ in size from the right one: digits of the time to live, framing of chunks."""
 
 _SCRIPT: Final = """
 wrk.method = "POST"
@@ -36,8 +36,8 @@ class Target:
     what: Request
     process: Process
     """Whose CPU time counts."""
-    body_bytes: int
-    """Size of the right answer."""
+    right: Reply
+    """What every answer is like, but for the time to live and the date."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,11 @@ def turn(target: Target, clients: int, seconds: int) -> Sample:
     said = json.loads(done.stdout[done.stdout.index("RESULT") + 6 :])
     if said["errors"] or not said["requests"]:
         raise BenchError(f"{target.url}: {said['errors']} errors in {said['requests']} requests")
-    size = said["bytes"] / said["requests"]
-    if not 0 <= size - target.body_bytes <= 600 + target.body_bytes * SIZE_TOLERANCE:
-        raise BenchError(f"{target.url}: answers of {size:.0f} bytes, not of {target.body_bytes} and a head")
+    expected = target.right.wire_bytes * said["requests"]
+    unfinished = target.right.wire_bytes * clients  # wrk counts their bytes too
+    if not -SIZE_TOLERANCE <= (said["bytes"] - expected) / expected <= SIZE_TOLERANCE + unfinished / expected:
+        size = said["bytes"] / said["requests"]
+        raise BenchError(f"{target.url}: answers of {size:.0f} bytes, not of {target.right.wire_bytes}")
     return Sample(said["rate"], said["p50_ms"], said["p99_ms"], cpu_s / said["requests"] * 1e6)
 
 

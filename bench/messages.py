@@ -62,6 +62,8 @@ class Reply:
     status: int
     session: str | None
     body: bytes
+    wire_bytes: int
+    """Head and body, as sent."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -93,7 +95,10 @@ def ask(url: str, what: Request) -> Reply:
     try:
         connection.request("POST", parts.path, what.body, what.headers)
         answer = connection.getresponse()
-        return Reply(answer.status, answer.getheader("Mcp-Session-Id"), answer.read())
+        body = answer.read()
+        head_bytes = len(f"HTTP/1.1 {answer.status} {answer.reason}\r\n\r\n")
+        head_bytes += sum(len(f"{name}: {value}\r\n") for name, value in answer.getheaders())
+        return Reply(answer.status, answer.getheader("Mcp-Session-Id"), body, head_bytes + len(body))
     finally:
         connection.close()
 

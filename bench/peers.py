@@ -78,7 +78,7 @@ def _measure(lab: Lab, peer: Peer, table: Table) -> None:
                 reply = ask(where, what)
                 if len(reply.result["tools"]) != sum(TOOLS):
                     raise BenchError(f"it lists {len(reply.result['tools'])} tools")
-                targets[label] = Target(where, what, whose, len(reply.body))
+                targets[label] = Target(where, what, whose, reply)
             for clients in CLIENTS:
                 samples = in_turns(lab, targets, clients)
                 table.rounds.append({"clients": clients, **raw(samples)})

@@ -33,8 +33,8 @@ def run(lab: Lab) -> Table:
             for where, what in ((gateway.url, through), (url, direct)):
                 _check(ask(where, what).result, number)
             targets = {
-                "sidecar": Target(gateway.url, through, gateway.process, len(ask(gateway.url, through).body)),
-                "backend": Target(url, direct, behind.process, len(ask(url, direct).body)),
+                "sidecar": Target(gateway.url, through, gateway.process, ask(gateway.url, through)),
+                "backend": Target(url, direct, behind.process, ask(url, direct)),
             }
             for clients in CLIENTS[-1:] if lab.quick else CLIENTS:
                 samples = in_turns(lab, targets, clients)

@@ -59,9 +59,10 @@ def _measure(lab: Lab, size: Size, table: Table) -> None:
         gateway.wait_for(size.backends * size.tools)
         first_list_ms = (time.monotonic() - began) * 1000
         first_pause_ms = gateway.longest_pause_ms()
-        body_bytes = len(ask(gateway.url, what).body)
+        reply = ask(gateway.url, what)
+        body_bytes = len(reply.body)
         clients = 4
-        sample = turn(Target(gateway.url, what, gateway.process, body_bytes), clients, lab.seconds)
+        sample = turn(Target(gateway.url, what, gateway.process, reply), clients, lab.seconds)
         with (
             running("bench.subscribers", gateway.url, "1") as subscriber,
             running("bench.pulse", gateway.admin, "/healthz") as pulse,

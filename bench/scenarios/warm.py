@@ -27,9 +27,9 @@ def run(lab: Lab) -> Table:
         direct_url = direct.hello["urls"][0]
         with nginx(body) as (nginx_process, nginx_url):
             targets = {
-                "sidecar": Target(gateway.url, what, gateway.process, len(body)),
-                "nginx": Target(nginx_url, what, nginx_process, len(body)),
-                "backend": Target(direct_url, what, direct.process, len(ask(direct_url, what).body)),
+                "sidecar": Target(gateway.url, what, gateway.process, ask(gateway.url, what)),
+                "nginx": Target(nginx_url, what, nginx_process, ask(nginx_url, what)),
+                "backend": Target(direct_url, what, direct.process, ask(direct_url, what)),
             }
             table = Table(f"Warm tools/list: {sum(TOOLS)} tools, {len(body) / 1024:.1f} KiB, server on one core")
             for clients in CLIENTS[-1:] if lab.quick else CLIENTS:
