@@ -126,7 +126,7 @@ async def refused(gw: Gateway) -> bool:
 
 
 async def test_changed_section_keeps_its_list_and_its_calls(tmp_path: Path) -> None:
-    """A restart for another timeout: the list stays, and a call under way ends on the old session."""
+    """A restart for another timeout: the list stays, and a call under way ends on the old session, which lives until then."""
     gate = asyncio.Event()
     async with LegacyBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
         ordinary = backend.call
@@ -135,8 +135,11 @@ async def test_changed_section_keeps_its_list_and_its_calls(tmp_path: Path) -> N
         await backend.received("tools/call")
         await gw.configure({"a": section(backend, timeouts={"listMs": 4_000})})
         assert (await gw.modern.list()).names == ["a"]
+        await backend.received("initialize", 3)  # for discovery, for the call, and for discovery in the new section
+        assert backend.of("DELETE") == []
         gate.set()
         assert (await calling).text["tool"] == "a"
+        await backend.received("DELETE", 2)
 
 
 async def test_unchanged_backend_is_left_alone(tmp_path: Path) -> None:
