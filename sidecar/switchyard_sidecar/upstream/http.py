@@ -10,6 +10,7 @@ What is not left to the library's defaults, and why:
 - No cookies here: a legacy session keeps its own jar, and nothing else has any.
 - ``Accept-Encoding: identity``: any answer may turn out to be a stream, and a compressed stream is a delayed one.
 - Redirects are followed by our own rule: 307 and 308, same origin, a few. Method, body and headers stay.
+- Names are looked up by our own resolver, where one that hangs holds up no other.
 - Dead peers of silent streams are found by TCP keep-alive.
 - Bytes are counted as they are read. No proxy and no ``.netrc`` from the environment.
 """
@@ -33,6 +34,7 @@ from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
 from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, Silent, TooLarge, Unreachable
+from switchyard_sidecar.upstream.resolver import Resolver
 from switchyard_sidecar.upstream.tls import Contexts, settings
 
 JSON: Final = "application/json"
@@ -110,7 +112,9 @@ class HttpPool:
     def __init__(self) -> None:
         self._contexts = Contexts()
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_socket),
+            connector=aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_socket, resolver=Resolver()
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"switchyard/{__version__}", "Accept-Encoding": "identity"},
             timeout=aiohttp.ClientTimeout(total=None),
