@@ -86,14 +86,14 @@ class Reply:
 
     async def write_eof(self) -> None:
         """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
-        await _drained(self._request)
+        await cast("_Connection", self._request.protocol).drained()
 
 
 class EventStream:
     """An answer that stays open: Server-Sent Events, each written whole, none after the end.
 
-    Opened by :meth:`open`, used by one task at a time. A failed or overdue write raises ``ConnectionError``, after which
-    the stream is of no more use.
+    Opened by :meth:`open`; several tasks may send. A failed or overdue write raises ``ConnectionError``, after which the
+    stream is of no more use.
     """
 
     __slots__ = ("_chunked", "_request", "_transport", "keep_alive")
@@ -138,7 +138,7 @@ class EventStream:
         if self._transport.is_closing():
             raise ConnectionResetError("the client left")
         self._transport.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
-        await _drained(self._request)
+        await cast("_Connection", self._request.protocol).drained()
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Nothing is left to write when the handler returns the stream."""
@@ -179,14 +179,47 @@ class Server(web.Server):
 
 
 class _Connection(RequestHandler):
-    """Answers unreadable requests and our own faults in JSON, without a traceback to the peer."""
+    """Answers unreadable requests and our own faults in JSON, without a traceback to the peer; knows who reads nothing.
 
-    __slots__ = ("write_s",)
+    The library's own wait for a peer to read cannot be given up and begun again, nor be shared by two tasks.
+    """
+
+    __slots__ = ("_writable", "_write_s")
 
     def __init__(self, server: Server, write_s: float, **how: Any) -> None:
         super().__init__(server, **how)
-        self.write_s = write_s
-        """How long a peer may take nothing of what is written to it."""
+        self._write_s = write_s
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._writable.set()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._writable.set()
+
+    async def drained(self) -> None:
+        """Wait until the peer has taken enough of what was written to it, however slowly.
+
+        Raises:
+            ConnectionResetError: it has left, or has taken nothing for as long as it may and was dropped.
+        """
+        while not self._writable.is_set() and (transport := self.transport) is not None:
+            before = transport.get_write_buffer_size()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._write_s):
+                    await self._writable.wait()
+            if not self._writable.is_set() and transport.get_write_buffer_size() >= before:
+                transport.abort()
+                raise ConnectionResetError("the client stopped reading")
+        if self.transport is None:
+            raise ConnectionResetError("the client left")
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
@@ -211,23 +244,6 @@ def _make_request(
 ) -> web.BaseRequest:
     loop = asyncio.get_running_loop()
     return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=body_bytes)
-
-
-async def _drained(request: web.BaseRequest) -> None:
-    """Wait until the peer has taken enough of what was written; one that takes nothing of it is dropped."""
-    transport = request.transport
-    if transport is None or not (left := transport.get_write_buffer_size()):
-        return  # the usual case, and too frequent for a timer
-    write_s = cast("_Connection", request.protocol).write_s
-    while True:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(write_s):
-                await request.writer.drain()
-                return
-        before, left = left, transport.get_write_buffer_size()
-        if left >= before:
-            transport.abort()
-            raise ConnectionResetError("the client stopped reading")
 
 
 def _head(status: int, fields: Fields, *, keep_alive: bool) -> bytes:

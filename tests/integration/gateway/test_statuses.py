@@ -232,8 +232,9 @@ async def test_client_that_takes_its_time_to_read_gets_the_whole_list(tmp_path: 
         host, port = gw.url.split("/")[2].split(":")
         body, headers = gw.modern.frame("tools/list")
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        request = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         reader, writer = await asyncio.open_connection(host, int(port), limit=100_000)
-        writer.write(f"POST /mcp HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        writer.write(request)
         answer_head = await reader.readuntil(b"\r\n\r\n")
         left = int(answer_head.lower().partition(b"content-length:")[2].split()[0])
         assert left > 24_000_000
@@ -242,6 +243,8 @@ async def test_client_that_takes_its_time_to_read_gets_the_whole_list(tmp_path: 
             assert piece, f"cut off with {left} bytes to go"
             left -= len(piece)
             await asyncio.sleep(0.002)  # slower than it could, as a poor line is
+        writer.write(request)  # the connection is as good as new
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
         writer.close()
 
 
