@@ -70,7 +70,7 @@ class Admin:
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _status(self, request: web.Request) -> web.Response:
-        if not _is_loopback(request.remote):
+        if not is_loopback(request.remote):
             raise web.HTTPForbidden(text="/status answers loopback only; use kubectl port-forward\n")
         return _json(self._state.status)
 
@@ -80,7 +80,8 @@ def _json(source: Callable[[], dict[str, Any]]) -> web.Response:
     return web.Response(body=body, content_type="application/json")
 
 
-def _is_loopback(address: str | None) -> bool:
+def is_loopback(address: str | None) -> bool:
+    """Whether a peer is of this machine or pod; one whose address is unknown is not."""
     try:
         return address is not None and ipaddress.ip_address(address).is_loopback
     except ValueError:
