@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup counterparts lock lint test demo bench clean
+.PHONY: help setup counterparts lock lint test demo bench soak clean
 
 help:                ## list the verbs
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -31,6 +31,9 @@ lint: setup          ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+soak: counterparts   ## ten minutes of abuse with everything that can go wrong: ARGS="--seed 7 --minutes 60"
+	cd tests && ../$(BIN)/python -m soak $(ARGS)
 
 bench: setup         ## speed, scale and cold start, beside nginx and backends asked directly
 	$(BIN)/python -m bench $(ARGS)

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 from blockbuster import BlockBuster, blockbuster_ctx
+from hypothesis import settings
+
+settings.register_profile("long", max_examples=10_000, deadline=None)  # pytest --hypothesis-profile=long
 
 
 @pytest.fixture(autouse=True)
