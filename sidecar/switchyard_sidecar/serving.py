@@ -185,14 +185,14 @@ class Sidecar:
 async def _listen(server: Server, host: str, port: int) -> asyncio.Server:
     try:
         return await asyncio.get_running_loop().create_server(server, host, port, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: a host that can be no name
         raise _refused(host, port, error) from None
 
 
 async def _listen_admin(admin: Admin, host: str, port: int) -> str:
     try:
         return await admin.listen(host, port)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: a host that can be no name
         raise _refused(host, port, error) from None
 
 

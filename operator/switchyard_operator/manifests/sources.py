@@ -43,7 +43,9 @@ class Sources:
         paths, streams = [], []
         for argument in dict.fromkeys(arguments):
             path = Path(argument)
-            if argument == STANDARD_INPUT:
+            if not argument:  # a shell's unset variable, and not the folder one happens to be in
+                streams.append(Source("-f ''", fault="names no file"))
+            elif argument == STANDARD_INPUT:
                 streams.append(_read("standard input", sys.stdin.buffer))
             elif path.is_fifo():
                 streams.append(_open(path))
@@ -79,8 +81,11 @@ def _below(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder, onerror=lambda error: unreadable.append(Path(error.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if name.endswith(SUFFIXES) and not name.startswith("."):
-                yield Path(parent, name)
+            path = Path(parent, name)
+            if (
+                name.endswith(SUFFIXES) and not name.startswith(".") and not path.is_fifo()
+            ):  # a pipe waits for its writer
+                yield path
     yield from unreadable
 
 

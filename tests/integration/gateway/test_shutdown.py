@@ -128,6 +128,21 @@ async def test_sidecar_process_ends_in_order_when_told_to(tmp_path: Path) -> Non
         assert backend.sessions == set()
 
 
+@pytest.mark.parametrize("host", ["b\u00fccher..example", "a" * 300])
+@pytest.mark.parametrize("option", ["--listen", "--admin"])
+async def test_host_that_can_be_no_name_is_one_clear_message(tmp_path: Path, option: str, host: str) -> None:
+    """As for a port that is taken."""
+    others = [] if option == "--listen" else ["--listen", "127.0.0.1:0"]
+    process = await asyncio.create_subprocess_exec(
+        SIDECAR, "--config", str(tmp_path), *others, option, f"{host}:0", stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(START_S):
+        _, complaint = await process.communicate()
+    assert process.returncode == 2
+    assert complaint.decode().splitlines()[-1].startswith(f"switchyard-sidecar: cannot listen on {host}:0: ")
+    assert "Traceback" not in complaint.decode()
+
+
 async def test_sidecar_process_says_when_its_port_is_taken(tmp_path: Path) -> None:
     """One line with the remedy, exit code 2, no traceback."""
     write_config(tmp_path, {})

@@ -29,6 +29,19 @@ def test_a_folder_is_read_in_order_of_name_without_what_is_hidden(tmp_path: Path
     assert names([tmp_path], tmp_path) == ["a.yml", "b.yaml", "c.json", "sub/d.yaml"]
 
 
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    """Only who names a pipe means that somebody writes into it."""
+    write(tmp_path / "a.yaml")
+    os.mkfifo(tmp_path / "b.yaml")
+    assert names([tmp_path], tmp_path) == ["a.yaml"]
+
+
+def test_an_empty_argument_names_nothing() -> None:
+    """It is a variable that is not set; the folder one happens to be in was not meant."""
+    (source,) = Sources.of([""]).read()
+    assert (source.name, source.fault) == ("-f ''", "names no file")
+
+
 def test_a_file_named_itself_may_be_called_anything_and_is_read_once(tmp_path: Path) -> None:
     """Also when a folder around it is named too."""
     file = write(tmp_path / "gateway.conf")
