@@ -19,6 +19,7 @@ import structlog
 from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
+from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors, jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
 
@@ -29,8 +30,6 @@ EVENT_STREAM: Final = "text/event-stream"
 
 HEADER_LINE_BYTES: Final = 32 * 1024
 """Longest accepted request line or header line; a longer one is refused with 400."""
-IDLE_CONNECTION_S: Final = 120.0
-"""A keep-alive connection without a request is closed after this long."""
 LINGER_S: Final = 2.0
 """How long the rest of a refused body is read before the connection is closed."""
 
@@ -155,8 +154,8 @@ def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fi
 class Server(web.Server):
     """Makes one protocol object a connection. Close it with ``await shutdown(seconds)``."""
 
-    def __init__(self, handler: Handler, *, body_bytes: int, write_s: float) -> None:
-        self._write_s = write_s
+    def __init__(self, handler: Handler, pace: Pace, *, body_bytes: int) -> None:
+        self._pace = pace
         super().__init__(
             handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
             request_factory=partial(_make_request, body_bytes),
@@ -167,9 +166,9 @@ class Server(web.Server):
         """Accept a connection."""
         return _Connection(
             self,
-            self._write_s,
+            self._pace.write_s,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=IDLE_CONNECTION_S,
+            keepalive_timeout=self._pace.idle_s,
             access_log=None,  # as AppRunner documents it
             max_line_size=HEADER_LINE_BYTES,
             max_field_size=HEADER_LINE_BYTES,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 class Pace:
     """Times in seconds."""
 
+    idle_s: float = 120.0
+    """A connection without a request is closed after this long, also one that was never asked anything."""
     body_s: float = 30.0
     """A client may take this long to send its body."""
     write_s: float = 10.0

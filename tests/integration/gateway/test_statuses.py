@@ -222,6 +222,29 @@ async def test_client_that_does_not_send_its_body_is_not_waited_for_long(tmp_pat
         assert await serves_on(gw)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"", id="nothing at all"),
+        pytest.param(POST + b"X-Slow: ", id="half a head"),
+        pytest.param(
+            b"PUT /mcp HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n" + POST, id="half a head after a request"
+        ),
+    ],
+)
+async def test_connection_that_asks_nothing_is_closed(tmp_path: Path, sent: bytes) -> None:
+    """Whoever opens connections and says nothing, or says it ever so slowly, holds none for long."""
+    hasty = Pace(clients=downstream_pace.Pace(idle_s=0.1))
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
+        host, port = gw.url.split("/")[2].split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(sent.replace(b"HOST", host.encode()))
+        async with asyncio.timeout(PATIENCE_S):
+            await reader.read()
+        writer.close()
+        assert await serves_on(gw)
+
+
 async def test_client_that_takes_its_time_to_read_gets_the_whole_list(tmp_path: Path) -> None:
     """Only who takes nothing at all is dropped: a list of megabytes may need longer than one write's limit."""
     definition = tool("a", description="x" * 1_000_000)
