@@ -24,9 +24,17 @@ class Exchange:
     async def answer(self, body: bytes, stream: EventStream | None = None) -> Answer:
         """Answer as JSON, or as the last event of a stream: one that is open, or the only thing the caller accepts."""
         if stream is None:
-            if self.accepted.json:
-                return Reply(200, body, self.fields)
-            stream = EventStream.open(self.request, self.fields)
+            return await answered(self.request, self.fields, self.accepted, body)
         await stream.send(body)
         stream.end()
         return stream
+
+
+async def answered(request: web.BaseRequest, fields: Fields, accepted: Accepted, body: bytes) -> Answer:
+    """Answer as JSON, or as a stream of one event where the caller accepts nothing else."""
+    if accepted.json:
+        return Reply(200, body, fields)
+    stream = EventStream.open(request, fields)
+    await stream.send(body)
+    stream.end()
+    return stream

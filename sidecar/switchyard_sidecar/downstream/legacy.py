@@ -14,7 +14,7 @@ from aiohttp import web
 
 from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.envelope import SESSION_HEADER, Envelope, string
-from switchyard_sidecar.downstream.exchange import Exchange
+from switchyard_sidecar.downstream.exchange import Exchange, answered
 from switchyard_sidecar.downstream.guard import not_acceptable
 from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply
 from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
@@ -70,10 +70,9 @@ class LegacyMethods:
         if any(isinstance(each, Envelope) and each.method == "initialize" for each in envelopes):
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: initialize must not be part of a batch")
         session = self._session(request)
-        quiet = Accepted(json=accepted.json, event_stream=False)
         answers = await asyncio.gather(
             *(
-                self._batched(self._exchange(request, fields, each, quiet, session))
+                self._batched(self._exchange(request, fields, each, accepted, session))
                 if isinstance(each, Envelope)
                 else _given(each)
                 for each in envelopes
@@ -82,7 +81,7 @@ class LegacyMethods:
         bodies = [body for body in answers if body is not None]
         if not bodies:
             return Reply(202, fields=fields)
-        return Reply(200, b"[" + b",".join(bodies) + b"]", fields)
+        return await answered(request, fields, accepted, b"[" + b",".join(bodies) + b"]")
 
     async def stream(self, request: web.BaseRequest, fields: Fields, accepted: Accepted) -> Answer:
         """Serve GET: the stream of ``list_changed``.

@@ -166,6 +166,16 @@ async def test_each_request_of_a_batch_has_its_own_answer(tmp_path: Path) -> Non
         assert [each["name"] for each in answer.message[-1]["result"]["tools"]] == ["a"]
 
 
+async def test_batch_is_answered_in_a_type_that_is_taken(tmp_path: Path) -> None:
+    """One array in either: a caller that takes event streams alone gets it as one event."""
+    async with gateway(tmp_path, {}) as gw:
+        await gw.legacy.initialize("2025-03-26")
+        for accept in ("application/json", "text/event-stream"):
+            answer = await batch(gw.legacy, request(1, "ping"), request(2, "ping"), Accept=accept)
+            assert (answer.status, answer.headers["Content-Type"]) == (200, accept)
+            assert [each["id"] for each in answer.message] == [1, 2]
+
+
 async def test_batch_without_requests_is_accepted(tmp_path: Path) -> None:
     """202 and nothing else."""
     async with gateway(tmp_path, {}) as gw:
