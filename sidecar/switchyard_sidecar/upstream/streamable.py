@@ -25,6 +25,8 @@ VERSION_HEADER: Final = "MCP-Protocol-Version"
 FIRST_VERSION_WITH_HEADER: Final = "2025-06-18"
 RESUME_S: Final = 1.0
 """Wait before a broken answer is taken up again, where the server does not say."""
+RESUME_MIN_S: Final = 0.1
+"""The shortest wait, whatever a server asks for: one that breaks off again and again would be asked in a loop."""
 RESUME_MAX_S: Final = 30.0
 """The longest wait that a server may ask for."""
 
@@ -102,7 +104,7 @@ class StreamableHttp:
         place = messages.last_event_id or ""
         size = messages.bytes_read
         while True:
-            await asyncio.sleep(_wait_s(messages, RESUME_S))
+            await asyncio.sleep(max(_wait_s(messages, RESUME_S), RESUME_MIN_S))
             async with self._get({"Last-Event-ID": place}) as reply:
                 await self._check(reply)
                 messages = Inbox(reply, max_bytes)

@@ -488,6 +488,23 @@ async def test_answer_that_breaks_off_is_taken_up_again() -> None:
         assert (resumed.header("Last-Event-ID"), resumed.header("Mcp-Session-Id")) == ("7", "session-2")
 
 
+async def test_answer_that_always_breaks_off_is_not_asked_for_in_a_loop() -> None:
+    """Even if the server asks for no wait at all; the call ends by its own limit."""
+
+    async def part(exchange: Exchange) -> None:
+        await hostile.open_stream(exchange)
+        await exchange.chunk(b"id: 7\nretry: 0\ndata:\n\n")
+        await exchange.chunk(b"")
+
+    async with LegacyBackend(*tools("a")) as backend, session(backend, timeouts={"callMs": 550}) as run:
+        backend.call = lambda _: part
+        ordinarily = backend.answer
+        backend.answer = lambda request: ordinarily(request) if request.header("Last-Event-ID") is None else part
+        with pytest.raises(BackendUnavailable, match="no message for too long"):
+            await run.call("a")
+        assert 1 <= len([request for request in backend.requests if request.header("Last-Event-ID")]) <= 6
+
+
 async def test_broken_answer_may_come_on_the_sessions_own_stream() -> None:
     """Some servers know one stream a session, and write there what was asked for on another."""
     opened = asyncio.Event()
