@@ -143,38 +143,31 @@ class Speaker:
         judge = self.load.judge
         judge.failed(what, sent_at, f"{answer.status} {answer.body[:500]!r}")
 
-    async def call(self, exposed: str, **arguments: Any) -> None:
-        """Call a tool, and show the judge what comes of it."""
+    async def call(self, exposed: str, *, ms: int = 0, steps: int = 0) -> None:
+        """Call a tool that takes so long and reports so many steps, and show the judge what comes of it."""
         judge = self.load.judge
         backend, tool = meant(exposed)
+        real = backend in self.load.real
         token = self.load.token(backend, tool)
-        values = {"text": token} if backend in self.load.real else {"token": token, "caller": self.caller, **arguments}
+        fit = {"text": token} if real else {"token": token, "caller": self.caller, "ms": ms, "steps": steps}
         sent_at = judge.now()
-        params = {"name": exposed, "arguments": values}
-        progress = arguments.get("steps", 0)
-        if progress:
-            params["_meta"] = {"progressToken": token}
-        if isinstance(self.client, ModernClient):
-            meta = params.pop("_meta", None)
-            answer = await self.asked(
-                "tools/call", lambda: self.client.call(exposed, values, **({"meta": meta} if meta else {}))
-            )
-        else:
-            answer = await self.asked("tools/call", lambda: self.client.request("tools/call", params))
+        answer = await self.asked("tools/call", lambda: self._called(exposed, fit, token if steps else None))
         if not answer.body or "content" not in answer.message.get("result", {}):
             judge.refused(exposed, token, sent_at, f"{answer.status} {answer.body[:300]!r}")
             return
         text = answer.result["content"][0]["text"]
-        if backend in self.load.real:
-            said: object = {"backend": backend, "tool": tool, "token": text}
-        else:
-            said = json.loads(text)
-        steps = [message["params"] for message in answer.messages[:-1]]
-        if backend not in self.load.real and [each.get("progress") for each in steps] != list(range(progress)):
-            judge.violated("a caller hears the progress of its own call", f"{token}: {steps}")
-        if any(each.get("progressToken") != token for each in steps):
-            judge.violated("a caller hears the progress of its own call", f"{token}: {steps}")
-        judge.called(exposed, token, sent_at + arguments.get("ms", 0) / 1000, said)
+        said = {"backend": backend, "tool": tool, "token": text} if real else json.loads(text)
+        judge.called(exposed, token, sent_at + ms / 1000, said)
+        heard = [message["params"] for message in answer.messages[:-1]]
+        expected = [] if real else [{"progressToken": token, "progress": step} for step in range(steps)]
+        if heard != expected:
+            judge.violated("a caller hears the progress of its own call", f"{token}: {heard}")
+
+    def _called(self, exposed: str, arguments: Mapping[str, Any], progress: str | None) -> Awaitable[Answer]:
+        meta = {} if progress is None else {"progressToken": progress}
+        if isinstance(self.client, ModernClient):
+            return self.client.call(exposed, arguments, meta=meta)
+        return self.client.request("tools/call", {"name": exposed, "arguments": arguments, "_meta": meta})
 
 
 def meant(exposed: str) -> tuple[str, str]:
@@ -300,14 +293,10 @@ async def _news(stream: OpenStream, seen: int) -> int:
 
 @asynccontextmanager
 async def _stream(speaker: Speaker) -> AsyncIterator[OpenStream]:
-    if isinstance(speaker.client, ModernClient):
-        async with asyncio.timeout(ANSWER_S) as limit, speaker.client.listen() as stream:
-            limit.reschedule(None)
-            yield stream
-    else:
-        async with asyncio.timeout(ANSWER_S) as limit, speaker.client.listen() as stream:
-            limit.reschedule(None)
-            yield stream
+    """A change stream, which opens in time and then lasts."""
+    async with asyncio.timeout(ANSWER_S) as limit, speaker.client.listen() as stream:
+        limit.reschedule(None)
+        yield stream
 
 
 def _is_change(message: Any) -> bool:

@@ -15,8 +15,8 @@ A subscriber is held to the same, with the time it takes to be told. For each th
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Final
@@ -255,6 +255,8 @@ class Model:
         if names != sorted(set(names)):
             return [f"names out of order or doubled: {names}"]
         configs = self.possible(listing.sent_at, listing.answered_at)
+        if listing.pages > 1 and len(configs) > 1:
+            return self._faults_of_entries(listing, configs)
         best: list[str] | None = None
         for config in configs:
             found = self._faults(listing, config, monotonic=monotonic, notes=notes, only=len(configs) == 1)
@@ -320,6 +322,16 @@ class Model:
         if only and oldest is not None and expected:
             everywhere = set.intersection(*(set(each) for each in expected))
             found += [f"{name} of {backend} was lost on the way" for name in sorted(everywhere - entries.keys())]
+        return found
+
+    def _faults_of_entries(self, listing: Listing, configs: Sequence[Config]) -> list[str]:
+        """A walk over several pages may meet several configs: each entry is as one of them has it."""
+        found = []
+        for each in listing.entries:
+            alone = replace(listing, entries=(each,))
+            faults = [self._faults(alone, config, monotonic=False, notes=False, only=False) for config in configs]
+            if all(faults):
+                found += faults[0]
         return found
 
     def _unfounded(self, listing: Listing) -> list[str]:

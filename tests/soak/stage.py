@@ -36,8 +36,17 @@ _SECRET_AFTER_S: Final = 1.0
 """How long after the config its new secret comes."""
 WARM_S: Final = 45.0
 """From this age on a process does not grow any more."""
-GROWTH: Final = {"rss_bytes": 12 * 1024 * 1024, "descriptors": 12, "tasks": 25}
-"""By how much what a process holds at rest may grow after that: backends that join and leave make some difference."""
+FEW: Final = 2
+"""Fewer rests than this say nothing."""
+GROWTH: Final = {"descriptors": 25, "tasks": 25}
+"""By how much what a process holds at rest may grow from its first to its last: a backend that has joined makes some
+difference, as each session of a client with it holds a connection."""
+
+
+WARM_AFTER_S: Final = 15.0
+"""From this age on the memory of a process is flat."""
+GROWTH_BYTES: Final = 6 * 1024 * 1024
+"""By how much it may differ between the halves of what is left of its life."""
 
 
 @dataclass
@@ -186,10 +195,14 @@ class Stage:
         if rest.at - self.born_at < WARM_S:
             return
         self._rests.append(rest)
-        first = self._rests[: max(1, len(self._rests) // 3)]
+        third = len(self._rests) // 3
+        if third < FEW:
+            return
         for what, most in GROWTH.items():
-            grown = getattr(rest, what) - median(getattr(each, what) for each in first)
-            if grown > most:
+            first, last = (
+                median(getattr(each, what) for each in part) for part in (self._rests[:third], self._rests[-third:])
+            )
+            if (grown := last - first) > most:
                 self.judge.violated("nothing leaks", f"{what} grew by {grown:.0f} at rest: {self._rests}")
 
     # What goes on all the time.
@@ -283,6 +296,11 @@ async def _close(stage: Stage) -> None:
         await eventually(deserted, 5.0)
     except TimeoutError:
         judge.violated("nothing is left of clients that have gone", f"{await stage.sidecar.sample(judge.now())}")
+    warm = [sample.rss_bytes for sample in stage.samples if sample.at > stage.born_at + WARM_AFTER_S]
+    if len(warm) > 1:
+        grown = median(warm[len(warm) // 2 :]) - median(warm[: len(warm) // 2])
+        if grown > GROWTH_BYTES:
+            judge.violated("nothing leaks", f"resident memory grew by {grown / 2**20:.1f} MiB")
     status = await stage.sidecar.terminate()
     if status != 0:
         judge.violated("SIGTERM ends the sidecar in order", f"exit status {status}")

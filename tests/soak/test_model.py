@@ -184,6 +184,14 @@ def test_a_walk_over_pages_may_meet_a_change_but_loses_nothing() -> None:
     assert made.faults(listed("x__a", "x__b=2", pages=2)) != []
 
 
+def test_a_walk_over_pages_may_meet_two_configs() -> None:
+    """Each entry is then as one of them has it."""
+    made = model("x", "y")
+    made.configured(Config(T - 0.1, ("x", "y"), (Alias("zzz", "x", "a"),)))
+    assert made.faults(listed("x__a", "x__b", "y__a", "zzz", pages=2)) == []
+    assert made.faults(listed("x__a", "x__b", "z__a", pages=2)) == ["z__a belongs to no backend"]
+
+
 def test_a_new_process_has_time_to_read_and_then_shows_everything() -> None:
     """After a restart nothing is known, and soon everything."""
     made = model("x")
