@@ -17,6 +17,7 @@ from typing import Final
 import structlog
 from prometheus_client import CollectorRegistry
 
+from switchyard_sidecar import files
 from switchyard_sidecar.admin.server import Admin
 from switchyard_sidecar.admin.state import State
 from switchyard_sidecar.config.apply import Applied, plan
@@ -85,6 +86,7 @@ async def serve(
     Raises:
         ListenError: an address is taken or not ours.
     """
+    files.take_all_there_are()
     async with _unwrapped(), asyncio.TaskGroup() as tasks, HttpPool() as http:
         sidecar = Sidecar(tasks, http, pace, host=host, path=path)
         try:
