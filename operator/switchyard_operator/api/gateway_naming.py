@@ -30,10 +30,10 @@ class Naming(ApiModel):
     """What stands between prefix and tool name: one to four `_`, or one to four `-`. Default `__`."""
     max_length: Annotated[int, Field(strict=True, ge=24, le=128)] = 64
     """The longest composed name; a longer one is cut in the tool's part and gets a hash. Many model providers refuse more than
-    64. A bare name is never altered. Default 64, from 24 to 128."""
+    64. A bare name is never cut. Default 64, from 24 to 128."""
     charset: Literal["Keep", "Safe"] = "Keep"
-    """`Keep`: names as backends give them. `Safe`: other characters than letters, digits, `_` and `-` are replaced, for clients
-    that refuse them. Default `Keep`."""
+    """`Keep`: names as backends give them. `Safe`: other characters than letters, digits, `_` and `-` are replaced, in bare
+    names too, for clients that refuse them. Default `Keep`."""
 
     @property
     def longest_prefix(self) -> int:
