@@ -205,7 +205,7 @@ class Judge:
             if held is None or subscriber.opened_at > since:
                 continue
             known = Listing(subscriber.era, since, now, held.entries, pages=held.pages)
-            for fault in self.model.faults(known, monotonic=False, notes=False):
+            for fault in self.model.faults(known, held=True):
                 self.violated("who listens learns the last state", f"{subscriber.name}: {fault}")
                 subscriber.listing = None  # said once is enough
 

@@ -108,7 +108,9 @@ class History:
 
     name: str
     bound_s: float
-    """How long a change may stay unseen that was not announced."""
+    """How long a change may stay unseen that was not announced, while nobody asks."""
+    asked_s: float = inf
+    """How old what is shown to somebody who asks may be."""
     prompt_s: float | None = SLACK_S
     """The same for one that was, to an open stream; None: no better."""
     versions: list[Version] = field(default_factory=list)
@@ -223,8 +225,8 @@ class Model:
                 ready = max(ready, illness.ended_at + illness.recovery_s)
         return ready + self.lag_s
 
-    def oldest(self, backend: str, at: float) -> int | None:
-        """The oldest version that may be shown by an answer to a request sent now; None: nothing need be shown."""
+    def oldest(self, backend: str, at: float, *, asked: bool = True) -> int | None:
+        """The oldest version that may be shown now; None: nothing need be shown. ``asked``: in an answer to a request."""
         history = self.backends[backend]
         known = self.known_since(backend, at)
         at -= self.lag_s
@@ -237,20 +239,23 @@ class Model:
         due = -1
         if at >= self.ready_at(backend, at):
             for version in history.versions:
-                if self._due_at(history, version) <= at:
+                if self._due_at(history, version, asked=asked) <= at:
                     due = version.number
         oldest = max(read, due)
         return None if oldest < 0 else oldest
 
-    def _due_at(self, history: History, version: Version) -> float:
-        lazily = version.begun_at + history.bound_s
+    def _due_at(self, history: History, version: Version, *, asked: bool) -> float:
+        lazily = version.begun_at + (min(history.asked_s, history.bound_s) if asked else history.bound_s)
         if history.prompt_s is None or version.number not in history.announced:
             return lazily
         well = version.begun_at >= self.ready_at(history.name, version.begun_at)
         return history.announced[version.number] + history.prompt_s if well else lazily
 
-    def faults(self, listing: Listing, *, monotonic: bool = True, notes: bool = True) -> list[str]:
-        """What is wrong with an answer; nothing, if some config that may have been served explains it."""
+    def faults(self, listing: Listing, *, held: bool = False) -> list[str]:
+        """What is wrong with an answer; nothing, if some config that may have been served explains it.
+
+        ``held``: it is no answer of now, but what somebody who listens holds to be true.
+        """
         names = [name for name, _ in listing.entries]
         if names != sorted(set(names)):
             return [f"names out of order or doubled: {names}"]
@@ -259,13 +264,13 @@ class Model:
             return self._faults_of_entries(listing, configs)
         best: list[str] | None = None
         for config in configs:
-            found = self._faults(listing, config, monotonic=monotonic, notes=notes, only=len(configs) == 1)
+            found = self._faults(listing, config, held=held, only=len(configs) == 1)
             if not found:
                 return []
             best = found if best is None or len(found) < len(best) else best
         return best or ["no config was there that could have been served"]
 
-    def _faults(self, listing: Listing, config: Config, *, monotonic: bool, notes: bool, only: bool) -> list[str]:
+    def _faults(self, listing: Listing, config: Config, *, held: bool, only: bool) -> list[str]:
         shown: dict[str, dict[str, bytes]] = {name: {} for name in config.backends}
         found: list[str] = []
         for name, entry in listing.entries:
@@ -278,26 +283,28 @@ class Model:
             if listing.pages > 1:
                 found += self._faults_of_pages(listing, config, backend, entries, only=only)
                 continue
-            fault, number = self._match(listing, config, backend, entries, monotonic=monotonic)
+            fault, number = self._match(listing, config, backend, entries, held=held)
             if fault is not None:
                 found.append(fault)
-            elif number is None and notes and backend not in listing.degraded:
+            elif held:
+                continue
+            elif number is None and backend not in listing.degraded:
                 found.append(f"{backend} is missing and the answer does not say so")
-            elif number is not None and monotonic and only:
+            elif number is not None and only:
                 self._see(backend, listing.answered_at, number)
-        if notes:
+        if not held:
             found += self._unfounded(listing)
         return found
 
     def _match(
-        self, listing: Listing, config: Config, backend: str, entries: Mapping[str, bytes], *, monotonic: bool
+        self, listing: Listing, config: Config, backend: str, entries: Mapping[str, bytes], *, held: bool
     ) -> tuple[str | None, int | None]:
         """Find the version that is shown; None, None: rightly nothing."""
         history = self.backends[backend]
-        oldest = self.oldest(backend, listing.sent_at)
+        oldest = self.oldest(backend, listing.sent_at, asked=not held)
         if not entries and oldest is None:
             return None, None
-        floor = max(-1 if oldest is None else oldest, self._floor(backend, listing.sent_at) if monotonic else -1, 0)
+        floor = max(-1 if oldest is None else oldest, -1 if held else self._floor(backend, listing.sent_at), 0)
         newest = history.current(listing.answered_at)
         for number in range(floor, newest + 1):
             if _shows(config, history.versions[number], backend, entries, listing.era):
@@ -329,7 +336,7 @@ class Model:
         found = []
         for each in listing.entries:
             alone = replace(listing, entries=(each,))
-            faults = [self._faults(alone, config, monotonic=False, notes=False, only=False) for config in configs]
+            faults = [self._faults(alone, config, held=True, only=False) for config in configs]
             if all(faults):
                 found += faults[0]
         return found

@@ -32,7 +32,7 @@ class Role(StrEnum):
     LATE = "late"
     """It is put into the config and taken out of it."""
     SECRET = "secret"
-    """It wants a token, which is rotated."""
+    """It wants a token, which is rotated. It changes aloud alone, and its list may be believed for long."""
     REAL = "real"
     """A server on an official SDK: it dies and hangs."""
 
@@ -61,7 +61,7 @@ CAST: Final = (
     Player("gum", Role.SICK, "legacy", page_size=4, announces=False),
     Player("hazel", Role.LATE, "modern"),
     Player("ivy", Role.LATE, "legacy", page_size=5),
-    Player("rowan", Role.SECRET, "modern", ttl_ms=4_000),
+    Player("rowan", Role.SECRET, "modern", ttl_ms=20_000),
 )
 """The fakes. Real servers join as they are installed."""
 
@@ -148,7 +148,6 @@ def make(seed: int, length_s: float, cast: Sequence[Player] = CAST) -> tuple[Eve
 def _of_backend(chance: random.Random, player: Player, end_s: float) -> Iterator[Event]:
     if player.role is not Role.REAL:
         for at in _times(chance, 2.0, end_s, lambda: chance.expovariate(1 / 6.0) + 0.2):
-            # What lives long may only change aloud: unannounced changes are seen when the list has aged.
             announced = player.announces and (player.role is Role.SECRET or chance.random() < 0.5)
             yield Event(at, chance.choice(_CHANGES), player.name, announced=announced)
     if player.role is Role.SICK:

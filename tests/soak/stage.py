@@ -30,6 +30,8 @@ LOADED_S: Final = 5.0
 """A config is served within this after it was written."""
 POLL_BOUND_S: Final = 5.0 * 1.1
 """What is not announced is looked for this often while anyone listens."""
+WATCHED_S: Final = 5.0
+"""A list that may not be believed at all is, for so long, while its backend would tell of a change."""
 STORM_GAP_S: Final = 15.0
 """Reads of a backend that announces changes and has none are kept this far apart."""
 _SECRET_AFTER_S: Final = 1.0
@@ -354,7 +356,8 @@ def _history(player: Player) -> History:
     storms = player.role is Role.SICK
     ttl_s = player.ttl_ms / 1000
     bound_s = max(ttl_s * 1.1, POLL_BOUND_S) + SLACK_S + (STORM_GAP_S if storms else 0.0)
-    return History(player.name, bound_s, prompt_s=None if storms else SLACK_S)
+    asked_s = (ttl_s or WATCHED_S) + SLACK_S
+    return History(player.name, bound_s, asked_s, prompt_s=None if storms else SLACK_S)
 
 
 def _load(shared: Load, seed: int, load: float) -> Sequence[Coroutine[Any, Any, None]]:

@@ -96,6 +96,14 @@ def test_a_change_is_seen_within_its_bound(announced: bool, ago_s: float, old_is
     assert changed(announced, at=T - ago_s).faults(listed("x__a=1", "x__b")) == []
 
 
+def test_who_asks_sees_nothing_older_than_the_list_may_be_believed() -> None:
+    """However long it may take until those are told who only listen."""
+    made = changed(announced=False, at=T - 3)
+    made.backends["x"].asked_s = 2.0
+    assert made.faults(listed("x__a=0", "x__b")) != []
+    assert made.faults(listed("x__a=0", "x__b"), held=True) == []
+
+
 def test_nothing_is_seen_before_it_is_there() -> None:
     """A version that begins after the answer is not in it."""
     assert changed(announced=False, at=T + 0.2).faults(listed("x__a=1", "x__b")) != []
