@@ -105,9 +105,16 @@ class Spread:
         return f"{self.middle:.2f} ({self.least:.2f}-{self.most:.2f})"
 
 
-def ratio(ours: list[Sample], theirs: list[Sample]) -> Spread:
-    """Our rate as a share of theirs, round by round."""
-    shares = [mine.rate / other.rate for mine, other in zip(ours, theirs, strict=True)]
+def ratio(ours: list[Sample], theirs: list[Sample], *, by_cpu: bool = False) -> Spread:
+    """Our rate as a share of theirs, round by round.
+
+    ``by_cpu``: the rates that a whole core would allow by the CPU time each request took. It holds where wrk or a busy
+    machine is what limits the rate.
+    """
+    if by_cpu:
+        shares = [other.cpu_us / mine.cpu_us for mine, other in zip(ours, theirs, strict=True)]
+    else:
+        shares = [mine.rate / other.rate for mine, other in zip(ours, theirs, strict=True)]
     return Spread(min(shares), statistics.median(shares), max(shares))
 
 

@@ -45,6 +45,7 @@ def run(lab: Lab) -> Table:
                         p99_ms=middle.p99_ms,
                         cpu_us_each=middle.cpu_us,
                         of_nginx=str(ratio(each, samples["nginx"])),
+                        by_cpu=str(ratio(each, samples["nginx"], by_cpu=True)),
                     )
         if json.loads(ask(gateway.url, what).body)["result"]["tools"] != json.loads(body)["result"]["tools"]:
             raise BenchError("the list after the load is not the list before it")
