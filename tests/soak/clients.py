@@ -212,6 +212,7 @@ async def caller(load: Load, era: str, chance: random.Random, every_s: float) ->
         try:
             await speaker.ready()
             listing = await speaker.list()
+            await asyncio.sleep(every_s)
             names = [name for name in listing.by_name if load.real.get(name.partition("__")[0], name) == name]
             for exposed in chance.sample(names, min(8, len(names))):
                 await load.asking.wait()

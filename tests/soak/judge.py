@@ -14,6 +14,13 @@ SUFFICIENT_S: Final = 1.0
 """What a p99 may be at most: an invariant about isolation, not a benchmark."""
 KEYS: Final = 2
 """Keys of session ids that are accepted at a time."""
+STARVED_S: Final = 1.0
+"""From this lag on, waits of the sidecar itself may run out."""
+STARVATION: Final = "starved"
+STARVED_RECOVERY_S: Final = 10.0
+"""A backend that could not be asked meanwhile is asked again within this."""
+LAG_KEPT: Final = 0.97
+"""What is left of a lag at the next look."""
 RECENT: Final = 6
 """Events that are shown with a violation."""
 
@@ -53,12 +60,13 @@ class Judge:
     counts: Counter[str] = field(default_factory=Counter)
     subscribers: list[Subscriber] = field(default_factory=list)
     latencies: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds, by what was asked; of calls, those to well backends alone."""
+    """Seconds, less the lag, by what was asked; of calls, those to well backends alone."""
     recent: list[str] = field(default_factory=list)
     rekeyed: list[float] = field(default_factory=list)
     """When session ids got another key."""
     quiet: bool = False
     """Whether it is over: what is cut off now is cut off by us."""
+    _starvation: Illness | None = None
     _executed: set[str] = field(default_factory=set)
     _callers: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -97,6 +105,19 @@ class Judge:
         """It is well again."""
         illness.ended_at = self.now()
 
+    def lags(self, late_s: float) -> None:
+        """One of the processes had to wait for a CPU for so long since it was last looked at: the machine is to blame."""
+        model = self.model
+        model.lag_s = model.lag_s * LAG_KEPT + late_s
+        if model.lag_s > STARVED_S and self._starvation is None:
+            self._starvation = Illness(self.now(), STARVATION, recovery_s=STARVED_RECOVERY_S)
+            for history in model.backends.values():
+                history.illnesses.append(self._starvation)
+        elif model.lag_s < STARVED_S / 2 and self._starvation is not None:
+            self._starvation.ended_at = self.now()
+            self.counts["seconds starved"] += round(self.now() - self._starvation.begun_at)
+            self._starvation = None
+
     def executed(self, backend: str, tool: str, token: str, session: str | None, caller: str) -> None:
         """A backend was called."""
         meant = f"{backend}/{tool}"
@@ -130,7 +151,7 @@ class Judge:
         self.counts["calls"] += 1
         if answer != {"backend": backend, "tool": tool, "token": token}:
             self.violated("a call brings its own answer", f"{exposed} with {token} brought {answer}")
-        if not self.model.backends[backend].illnesses:
+        if all(each.what == STARVATION for each in self.model.backends[backend].illnesses):
             self.timed("call of a well backend", now - sent_at)
 
     def refused(self, exposed: str, token: str, sent_at: float, why: str) -> None:
@@ -211,7 +232,7 @@ class Judge:
 
     def timed(self, what: str, seconds: float) -> None:
         """Something took so long."""
-        self.latencies.setdefault(what, []).append(seconds)
+        self.latencies.setdefault(what, []).append(max(0.0, seconds - self.model.lag_s))
 
     def p99s(self) -> dict[str, float]:
         """The 99th percentile of what was timed."""

@@ -165,7 +165,7 @@ class Model:
     seen: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     """By backend: when which version was first seen by any client."""
     lag_s: float = 0.0
-    """How much later than it should this process runs: nothing is to be expected of the other one sooner."""
+    """For how long, lately, one of the two processes had to wait for a CPU: nothing is to be expected any sooner."""
 
     # Facts.
 

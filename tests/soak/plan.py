@@ -147,7 +147,7 @@ def make(seed: int, length_s: float, cast: Sequence[Player] = CAST) -> tuple[Eve
 
 def _of_backend(chance: random.Random, player: Player, end_s: float) -> Iterator[Event]:
     if player.role is not Role.REAL:
-        for at in _times(chance, 2.0, end_s, lambda: chance.expovariate(1 / 6.0) + 0.2):
+        for at in _times(chance, 2.0, end_s, lambda: chance.expovariate(1 / 4.0) + 0.2):
             announced = player.announces and (player.role is Role.SECRET or chance.random() < 0.5)
             yield Event(at, chance.choice(_CHANGES), player.name, announced=announced)
     if player.role is Role.SICK:

@@ -19,11 +19,11 @@ import aiohttp
 from fakes.waiting import eventually
 from switchyard_operator.compile import directory
 
-READY_S: Final = 8.0
+READY_S: Final = 20.0
 """A new process answers within this; an interpreter on a loaded machine takes the most of it."""
 STOPPED_S: Final = 15.0
 """It is gone within this after SIGTERM: its calls are waited for 10 s at most."""
-ADMIN_S: Final = 3.0
+ADMIN_S: Final = 5.0
 """The admin port answers within this."""
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _GAUGE: Final = re.compile(r"^(switchyard_tasks|switchyard_subscribers|switchyard_calls_running) (\S+)$", re.MULTILINE)
@@ -130,6 +130,13 @@ class SidecarProcess:
             gauges["switchyard_subscribers"],
             gauges["switchyard_calls_running"],
         )
+
+    def waited_s(self) -> float:
+        """For how long it has waited for a CPU since it started."""
+        try:
+            return int((Path("/proc") / str(self.pid) / "schedstat").read_text().split()[1]) / 1e9
+        except (OSError, IndexError):
+            return 0.0  # it has just ended
 
     def log_around(self, unix_s: float, before_s: float = 3.0, after_s: float = 0.5) -> list[str]:
         """What it logged around a moment."""

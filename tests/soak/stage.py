@@ -26,10 +26,12 @@ from soak.sidecar import Sample, SidecarProcess
 
 REAL: Final = {"python-2": "modern", "python-1": "legacy", "node-2": "modern"}
 """Real servers that take part if they are installed, and the era the sidecar speaks with them."""
-LOADED_S: Final = 5.0
+LOADED_S: Final = 10.0
 """A config is served within this after it was written."""
 POLL_BOUND_S: Final = 5.0 * 1.1
 """What is not announced is looked for this often while anyone listens."""
+LOOK_S: Final = 0.25
+"""How often those who listen are looked at."""
 WATCHED_S: Final = 5.0
 """A list that may not be believed at all is, for so long, while its backend would tell of a change."""
 STORM_GAP_S: Final = 15.0
@@ -145,8 +147,11 @@ class Stage:
                     self.judge.rekeyed.append(self.judge.now())
                     declared.session_keys = (f"session key {event.at_s}".encode(), *declared.session_keys)
                 case Kind.SPOIL:
-                    self.sidecar.spoil(declared.credentials())
-                    await asyncio.sleep(event.for_s)
+                    async with self._alive:  # one that starts now has nothing to run on with
+                        self.sidecar.spoil(declared.credentials())
+                        await asyncio.sleep(event.for_s)
+                        await self.write()
+                    return
                 case Kind.ROTATE:
                     token = f"token-{event.at_s}".encode()
                     fake = self.fakes[event.target]
@@ -226,11 +231,12 @@ class Stage:
 
     async def look(self) -> None:
         """Have the judge look at those who listen, and note how late this process itself is."""
+        waited_s = 0.0
         while True:
-            due = self.judge.now() + 0.25
-            await asyncio.sleep(0.25)
-            late = self.judge.now() - due
-            self.judge.model.lag_s = max(late, self.judge.model.lag_s * 0.95)
+            due = self.judge.now() + LOOK_S
+            await asyncio.sleep(LOOK_S)
+            before_s, waited_s = waited_s, self.sidecar.waited_s()
+            self.judge.lags(self.judge.now() - due + max(0.0, waited_s - before_s))
             self.judge.look()
             for fake in self.fakes.values():
                 fake.server.requests.clear()

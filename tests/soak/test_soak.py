@@ -7,7 +7,7 @@ import pytest
 from soak.__main__ import described
 from soak.stage import soak
 
-SEED = 20_261_508
+SEED = 20_261_595
 """Always the same plan; ``python -m soak`` has others."""
 
 
