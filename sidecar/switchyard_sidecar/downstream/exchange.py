@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from switchyard_sidecar.downstream.envelope import Envelope
-from switchyard_sidecar.downstream.http import Answer, EventStream, Fields, Reply
+from switchyard_sidecar.downstream.http import Answer, Body, EventStream, Fields, Reply, joined
 from switchyard_sidecar.downstream.sessions import Session, SessionState
 from switchyard_sidecar.protocol.accept import Accepted
 
@@ -21,20 +21,20 @@ class Exchange:
     session: Session | None = None
     state: SessionState | None = None
 
-    async def answer(self, body: bytes, stream: EventStream | None = None) -> Answer:
+    async def answer(self, body: Body, stream: EventStream | None = None) -> Answer:
         """Answer as JSON, or as the last event of a stream: one that is open, or the only thing the caller accepts."""
         if stream is None:
             return await answered(self.request, self.fields, self.accepted, body)
-        await stream.send(body)
+        await stream.send(joined(body))
         stream.end()
         return stream
 
 
-async def answered(request: web.BaseRequest, fields: Fields, accepted: Accepted, body: bytes) -> Answer:
+async def answered(request: web.BaseRequest, fields: Fields, accepted: Accepted, body: Body) -> Answer:
     """Answer as JSON, or as a stream of one event where the caller accepts nothing else."""
     if accepted.json:
         return Reply(200, body, fields)
     stream = EventStream.open(request, fields)
-    await stream.send(body)
+    await stream.send(joined(body))
     stream.end()
     return stream

@@ -35,6 +35,8 @@ LINGER_S: Final = 2.0
 
 Fields = Iterable[tuple[str, str]]
 """Response headers, in order."""
+Body = bytes | tuple[bytes, ...]
+"""A whole body: in one piece, or in several that are written one after the other and never copied together."""
 
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 
@@ -57,13 +59,13 @@ Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
 
 
 class Reply:
-    """A whole answer: status line, headers and body, joined and handed to the socket in one write."""
+    """A whole answer: status line, headers and body, handed to the socket at once."""
 
-    __slots__ = ("_fields", "_request", "body", "content_type", "keep_alive", "status")
+    __slots__ = ("_fields", "_request", "content_type", "keep_alive", "parts", "status")
 
-    def __init__(self, status: int, body: bytes = b"", fields: Fields = (), *, content_type: str = JSON) -> None:
+    def __init__(self, status: int, body: Body = (), fields: Fields = (), *, content_type: str = JSON) -> None:
         self.status = status
-        self.body = body
+        self.parts = (body,) if isinstance(body, bytes) else body
         self.content_type = content_type
         self.keep_alive = True
         self._fields = fields
@@ -76,12 +78,12 @@ class Reply:
         if transport is None:
             raise ConnectionResetError("the client left")
         fields = self._fields
-        if self.body:
+        if self.parts:
             fields = (*fields, ("Content-Type", self.content_type))
         if self.status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
-            fields = (*fields, ("Content-Length", str(len(self.body))))
+            fields = (*fields, ("Content-Length", str(sum(map(len, self.parts)))))
         head = _head(self.status, fields, keep_alive=self.keep_alive)
-        transport.write(head + (b"" if request.method == "HEAD" else self.body))
+        transport.writelines((head,) if request.method == "HEAD" else (head, *self.parts))
 
     async def write_eof(self) -> None:
         """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
@@ -124,6 +126,11 @@ class EventStream:
         """Send one JSON-RPC message as one event."""
         await self._write(sse.encode(message))
 
+    def remark(self) -> None:
+        """Send a keep-alive, without waiting, unless the peer has not even taken what was sent before."""
+        if not self._transport.is_closing() and not self._transport.get_write_buffer_size():
+            self._transport.write(self._chunk(sse.COMMENT))
+
     async def comment(self) -> None:
         """Send a keep-alive that carries nothing."""
         await self._write(sse.COMMENT)
@@ -136,14 +143,22 @@ class EventStream:
     async def _write(self, data: bytes) -> None:
         if self._transport.is_closing():
             raise ConnectionResetError("the client left")
-        self._transport.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+        self._transport.write(self._chunk(data))
         await cast("_Connection", self._request.protocol).drained()
+
+    def _chunk(self, data: bytes) -> bytes:
+        return b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Nothing is left to write when the handler returns the stream."""
 
     async def write_eof(self) -> None:
         """See :meth:`prepare`."""
+
+
+def joined(body: Body) -> bytes:
+    """A body in one piece."""
+    return body if isinstance(body, bytes) else b"".join(body)
 
 
 def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fields = ()) -> Reply:

@@ -16,7 +16,7 @@ from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.envelope import SESSION_HEADER, Envelope, string
 from switchyard_sidecar.downstream.exchange import Exchange, answered
 from switchyard_sidecar.downstream.guard import not_acceptable
-from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply
+from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Body, Fields, Reply, joined
 from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
 from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service, unix_now
@@ -35,7 +35,7 @@ class LegacyMethods:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[bytes]]] = {
+        self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[Body]]] = {
             "initialize": self._initialize,
             "logging/setLevel": self._set_level,
             "ping": self._ping,
@@ -128,7 +128,7 @@ class LegacyMethods:
             return None
         return self._service.sessions.open(text.strip(), principal=ANONYMOUS, now=unix_now())
 
-    async def _answered(self, exchange: Exchange, request_id: bytes) -> bytes:
+    async def _answered(self, exchange: Exchange, request_id: bytes) -> Body:
         """The whole answer to any method but ``tools/call``."""
         if (method := self._methods.get(exchange.envelope.method)) is None:
             raise McpError(errors.METHOD_NOT_FOUND, f"Method not found: {exchange.envelope.method[:128]}")
@@ -163,7 +163,7 @@ class LegacyMethods:
             exchange.state.log_level = level
         return jsonrpc.result_response(request_id, b"{}")
 
-    async def _list(self, exchange: Exchange, request_id: bytes) -> bytes:
+    async def _list(self, exchange: Exchange, request_id: bytes) -> Body:
         cursor = calls.requested_cursor(exchange.envelope.params)
         return await self._service.list_tools(request_id, cursor, Era.LEGACY)
 
@@ -217,7 +217,7 @@ class LegacyMethods:
                 quiet_s = self._service.pace.quiet_s
                 outlet = Outlet(exchange.request, exchange.fields, streams=False, progress_token=None, quiet_s=quiet_s)
                 return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
-            return await self._answered(exchange, request_id)
+            return joined(await self._answered(exchange, request_id))
         except CallCancelledError:
             return None
         except McpError as error:

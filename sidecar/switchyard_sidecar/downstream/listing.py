@@ -38,8 +38,8 @@ class ListWriter:
         projection = catalog.modern if era is Era.MODERN else catalog.legacy
         return cls(era, projection, tail + b"}}")
 
-    def write(self, request_id: bytes, cursor: str | None, ttl_ms: int) -> bytes:
-        """One whole answer.
+    def write(self, request_id: bytes, cursor: str | None, ttl_ms: int) -> tuple[bytes, ...]:
+        """One whole answer, in pieces: the page is not copied.
 
         Raises:
             McpError: -32602 for a cursor that is none of ours, or that no longer fits.
@@ -51,7 +51,7 @@ class ListWriter:
         else:
             head = b',"result":{"resultType":"complete","tools":['
             after += b',"ttlMs":%d,"cacheScope":"%b"' % (ttl_ms, page.scope.encode())
-        return b"".join((b'{"jsonrpc":"2.0","id":', request_id, head, page.body, after, self._tail))
+        return (b'{"jsonrpc":"2.0","id":' + request_id + head, page.body, after + self._tail)
 
 
 def _degraded(entries: Sequence[Degraded]) -> dict[str, object]:

@@ -7,7 +7,8 @@ the caller accepts one. A modern caller that leaves cancels its call. A legacy c
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ class Outlet:
     Implements :class:`switchyard_sidecar.upstream.calls.CallSink`.
     """
 
-    __slots__ = ("_fields", "_progress_token", "_quiet_s", "_request", "_streams", "stream")
+    __slots__ = ("_fields", "_progress_token", "_quiet_s", "_request", "_streams", "_timer", "stream")
 
     def __init__(
         self, request: web.BaseRequest, fields: Fields, *, streams: bool, progress_token: bytes | None, quiet_s: float
@@ -53,15 +54,22 @@ class Outlet:
             except ConnectionError:
                 self._streams = False
 
-    async def keep_alive(self) -> None:
-        """Comment while the call is quiet, until cancelled."""
-        while True:
-            await asyncio.sleep(self._quiet_s)
-            if (stream := self.open()) is not None:
-                try:
-                    await stream.comment()
-                except ConnectionError:
-                    self._streams = False
+    @contextmanager
+    def kept_alive(self) -> Iterator[None]:
+        """Comment while the block runs and the call is quiet. A timer, and not a task: most calls end before it."""
+        self._rest()
+        try:
+            yield
+        finally:
+            self._timer.cancel()
+
+    def _rest(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self._remark)
+
+    def _remark(self) -> None:
+        if (stream := self.open()) is not None:
+            stream.remark()
+        self._rest()
 
     def open(self) -> EventStream | None:
         """The stream, opened if need be; ``None`` when the caller takes none or has left."""
@@ -77,17 +85,14 @@ class Outlet:
 
 async def attended(outlet: Outlet, call: Coroutine[Any, Any, bytes]) -> bytes | McpError:
     """Run a call while its caller is kept informed; give its result, or the error to answer with."""
-    async with asyncio.TaskGroup() as tasks:
-        comments = tasks.create_task(outlet.keep_alive(), name="call-keep-alive")
-        try:
+    try:
+        with outlet.kept_alive():
             return await call
-        except McpError as error:
-            return error
-        except Exception:  # one call's fault of ours must end neither its group nor its neighbours
-            log.exception("call_failed")
-            return McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this call")
-        finally:
-            comments.cancel()
+    except McpError as error:
+        return error
+    except Exception:  # one call's fault of ours must end neither its group nor its neighbours
+        log.exception("call_failed")
+        return McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this call")
 
 
 @dataclass(slots=True)

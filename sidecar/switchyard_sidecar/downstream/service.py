@@ -15,6 +15,7 @@ from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
+from switchyard_sidecar.downstream.http import Body
 from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.listing import ListWriter
 from switchyard_sidecar.downstream.pace import Pace
@@ -85,7 +86,7 @@ class Service:
             self._written_for = catalog
         return self._writers[era]
 
-    async def list_tools(self, request_id: bytes, cursor: str | None, era: Era) -> bytes:
+    async def list_tools(self, request_id: bytes, cursor: str | None, era: Era) -> Body:
         """Answer ``tools/list``.
 
         Raises:

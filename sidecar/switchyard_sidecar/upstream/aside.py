@@ -14,6 +14,11 @@ LONG_BYTES: Final = 32 * 1024
 """Of what is read where it stands; at worst that takes some ten milliseconds."""
 
 
+def is_long(text: bytes) -> bool:
+    """Whether a text is better read in a thread."""
+    return len(text) > LONG_BYTES
+
+
 async def read(reader: Callable[[bytes], Result], text: bytes) -> Result:
     """Give what ``reader`` makes of ``text``; it raises what the reader raises."""
-    return reader(text) if len(text) <= LONG_BYTES else await asyncio.to_thread(reader, text)
+    return await asyncio.to_thread(reader, text) if is_long(text) else reader(text)

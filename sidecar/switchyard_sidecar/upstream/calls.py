@@ -170,11 +170,12 @@ async def limited(timeouts: Timeouts) -> AsyncIterator[Callable[[], None]]:
     """
     loop = asyncio.get_running_loop()
     idle_s = timeouts.call_ms / 1000
+    end = loop.time() + timeouts.call_max_ms / 1000
     try:
-        async with asyncio.timeout(timeouts.call_max_ms / 1000) as whole, asyncio.timeout(idle_s) as idle:
-            yield lambda: idle.reschedule(loop.time() + idle_s)
+        async with asyncio.timeout_at(min(end, loop.time() + idle_s)) as limit:
+            yield lambda: limit.reschedule(min(end, loop.time() + idle_s))
     except TimeoutError:
-        raise Silent(faults.CALL_OVERDUE if whole.expired() else faults.CALL_IDLE) from None
+        raise Silent(faults.CALL_OVERDUE if limit.when() == end else faults.CALL_IDLE) from None
 
 
 def carried_capabilities(declared: bytes) -> bytes:

@@ -28,8 +28,10 @@ from switchyard_sidecar.upstream.walk import Ask, Step, Walk, Walked
 log = structlog.get_logger(__name__)
 
 
-async def read_list(peer: Peer, config: Backend, pace: Pace, previous: Snapshot | None, began: float) -> Snapshot:
-    """Walk all pages and make a snapshot of them. ``began``: now, in monotonic seconds.
+async def read_list(
+    peer: Peer, config: Backend, pace: Pace, turns: asyncio.Lock, previous: Snapshot | None, began: float
+) -> Snapshot:
+    """Walk all pages and make a snapshot of them. ``began``: now, in monotonic seconds; ``turns``: shared by all backends.
 
     Raises:
         McpError: the backend answered with an error.
@@ -39,7 +41,7 @@ async def read_list(peer: Peer, config: Backend, pace: Pace, previous: Snapshot 
         walked, pages = await _walk(peer, config, pace)
         if walked.cut is not None:
             log.warning("list_incomplete", backend=config.id, reason=walked.cut.value, tools=len(walked.entries))
-        tools, rejected = await _checked(walked.entries, config.limits.tool_bytes, pace.slice_s, previous)
+        tools, rejected = await _checked(walked.entries, config.limits.tool_bytes, pace.slice_s, turns, previous)
     ttls = [freshness.effective_ttl_ms(page.ttl_ms, peer.era, config.cache) for page in pages]
     without_pages = freshness.effective_ttl_ms(config.cache.default_ttl_ms, peer.era, config.cache)
     return snapshot.make(
@@ -96,21 +98,30 @@ def _code(refusal: McpError | Refused) -> int | None:
 
 
 async def _checked(
-    entries: Sequence[bytes], max_bytes: int, slice_s: float, previous: Snapshot | None
+    entries: Sequence[bytes], max_bytes: int, slice_s: float, turns: asyncio.Lock, previous: Snapshot | None
 ) -> tuple[list[ToolDefinition], list[Rejection]]:
+    """Check every entry, in slices. ``turns`` makes the slices of all backends take turns of the loop, one in each."""
     known = {tool.raw: tool for tool in previous.tools} if previous is not None else {}
-    tools: list[ToolDefinition] = []
-    rejected: list[Rejection] = []
-    until = time.monotonic() + slice_s
-    for place, entry in enumerate(entries):
-        if time.monotonic() >= until:
-            await asyncio.sleep(0)
+    parse = partial(parse_tool, max_bytes=max_bytes)
+    found: list[ToolDefinition | Rejection] = []
+    while len(found) < len(entries):
+        async with turns:
             until = time.monotonic() + slice_s
-        tool: ToolDefinition | Rejection | None = known.get(entry)
-        if tool is None:
-            tool = await aside.read(partial(parse_tool, max_bytes=max_bytes), entry)
-        if isinstance(tool, Rejection):
-            rejected.append(Rejection(tool.tool or f"#{place}", tool.reason))
-        else:
-            tools.append(tool)
+            while len(found) < len(entries) and time.monotonic() < until:
+                entry = entries[len(found)]
+                if entry not in known and aside.is_long(entry):
+                    break
+                found.append(known.get(entry) or parse(entry))
+        if len(found) < len(entries):
+            entry = entries[len(found)]
+            if entry not in known and aside.is_long(entry):
+                found.append(await aside.read(parse, entry))
+            else:
+                await asyncio.sleep(0)
+    tools = [tool for tool in found if isinstance(tool, ToolDefinition)]
+    rejected = [
+        Rejection(tool.tool or f"#{place}", tool.reason)
+        for place, tool in enumerate(found)
+        if isinstance(tool, Rejection)
+    ]
     return tools, rejected

@@ -15,6 +15,7 @@ What is not left to the library's defaults, and why:
 - Bytes are counted as they are read. No proxy and no ``.netrc`` from the environment.
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -107,9 +108,11 @@ class Reply:
 
 
 class HttpPool:
-    """Connections and TLS contexts, shared by all backends. Made, used and closed in one event loop."""
+    """What all backends share: connections, TLS contexts, turns of work. Made, used and closed in one event loop."""
 
     def __init__(self) -> None:
+        self.turns = asyncio.Lock()
+        """Held for each slice of work on a large list: slices of many backends must not add up in one turn of the loop."""
         self._contexts = Contexts()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(

@@ -330,7 +330,7 @@ class BackendSession:
         self._refresh.began(began)
         done = False
         try:
-            snapshot = await read_list(peer, self.config, self._pace, self._snapshot, began)
+            snapshot = await read_list(peer, self.config, self._pace, self._http.turns, self._snapshot, began)
             done = True
         finally:
             if not done:
