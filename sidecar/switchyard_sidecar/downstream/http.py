@@ -30,6 +30,8 @@ EVENT_STREAM: Final = "text/event-stream"
 
 HEADER_LINE_BYTES: Final = 32 * 1024
 """Longest accepted request line or header line; a longer one is refused with 400."""
+COPIED_BYTES: Final = 64 * 1024
+"""Up to this size a body is joined with its head, which costs less than several writes; a larger one is never copied."""
 LINGER_S: Final = 2.0
 """How long the rest of a refused body is read before the connection is closed."""
 
@@ -77,13 +79,17 @@ class Reply:
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client left")
-        fields = self._fields
+        fields, size = self._fields, sum(map(len, self.parts))
         if self.parts:
             fields = (*fields, ("Content-Type", self.content_type))
         if self.status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
-            fields = (*fields, ("Content-Length", str(sum(map(len, self.parts)))))
+            fields = (*fields, ("Content-Length", str(size)))
         head = _head(self.status, fields, keep_alive=self.keep_alive)
-        transport.writelines((head,) if request.method == "HEAD" else (head, *self.parts))
+        parts = (head,) if request.method == "HEAD" else (head, *self.parts)
+        if size <= COPIED_BYTES:
+            transport.write(b"".join(parts))
+        else:
+            transport.writelines(parts)
 
     async def write_eof(self) -> None:
         """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
