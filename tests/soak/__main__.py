@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from soak.judge import Violation
 from soak.stage import Report, soak
 
 
@@ -22,9 +23,13 @@ def main() -> int:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="soak-"))
     folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {seed}, {options.minutes:g} minutes, everything is left in {folder}", flush=True)
-    report = asyncio.run(soak(seed, options.minutes * 60, folder, load=options.load))
+    report = asyncio.run(soak(seed, options.minutes * 60, folder, load=options.load, on_violation=_tell))
     print(described(report))
     return 1 if report.counts["violations"] else 0
+
+
+def _tell(violation: Violation) -> None:
+    print(f"VIOLATED after {violation.events[-1:]}: {violation.invariant}: {violation.detail[:500]}", flush=True)
 
 
 def described(report: Report) -> str:

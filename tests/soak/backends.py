@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import aiohttp
-from yarl import URL
 
 from fakes import hostile
 from fakes.clients import Answer, LegacyClient, ModernClient
@@ -26,6 +25,7 @@ from integration.matrix.programs import Process, Program
 from soak.judge import Judge
 from soak.model import RECOVERY_S, Definition
 from soak.plan import Kind, Player
+from soak.ports import free_port
 
 _FIRST_TOOLS: Final = 6
 _MOST_TOOLS: Final = 14
@@ -106,6 +106,7 @@ class Fake:
         self._change({f"t{number}": self._definition() for number in range(_FIRST_TOOLS)})
         self.era = player.era
         self.server: OrdinaryBackend = self._made(self.era)
+        self.server._port = free_port()
 
     @property
     def url(self) -> str:
@@ -299,7 +300,7 @@ class Real:
         self._program = program
         self._judge = judge
         self._log = log
-        self._port = 0
+        self._port = free_port()
         self._process: Process | None = None
 
     @property
@@ -308,11 +309,11 @@ class Real:
         return f"http://127.0.0.1:{self._port}/mcp"
 
     async def start(self) -> None:
-        """Start it, at first on a free port, and from then on on the same."""
+        """Start it, always on the same port."""
         program = Program(self._program.part, (*self._program.arguments, "--port", str(self._port)))
         self._process = process = await asyncio.to_thread(Process, program, self._log)
-        said = await asyncio.to_thread(lambda: next(process.lines()))
-        self._port = URL(said["url"]).port or 0
+        if await asyncio.to_thread(lambda: next(process.lines(), None)) is None:
+            raise RuntimeError(f"{self.player.name} did not start: see {self._log}")
 
     async def stop(self) -> None:
         """End it as a crash does."""

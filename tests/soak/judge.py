@@ -62,6 +62,8 @@ class Judge:
     latencies: dict[str, list[float]] = field(default_factory=dict)
     """Seconds, less the lag, by what was asked; of calls, those to well backends alone."""
     recent: list[str] = field(default_factory=list)
+    on_violation: Callable[[Violation], None] = lambda _: None
+    """Called with each as it is found."""
     rekeyed: list[float] = field(default_factory=list)
     """When session ids got another key."""
     quiet: bool = False
@@ -75,6 +77,7 @@ class Judge:
         self.counts["violations"] += 1
         if len(self.violations) < MOST:
             self.violations.append(Violation(self.now(), invariant, detail, tuple(self.recent[-RECENT:])))
+            self.on_violation(self.violations[-1])
 
     def happened(self, event: str) -> None:
         """Something was done to the system."""

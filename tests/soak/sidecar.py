@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final
 import aiohttp
 
 from fakes.waiting import eventually
+from soak.ports import free_port
 from switchyard_operator.compile import directory
 
 READY_S: Final = 20.0
@@ -48,7 +48,7 @@ class SidecarProcess:
         self.directory = folder / "config"
         self.log = folder / "sidecar.log"
         self._http = http
-        port, admin = _free_ports()
+        port, admin = free_port(), free_port()
         self.url = f"http://127.0.0.1:{port}/mcp"
         self.admin = f"http://127.0.0.1:{admin}"
         self._command = [
@@ -162,8 +162,3 @@ class SidecarProcess:
             if "exception" in record or record.get("level") == "critical":
                 found.append(line[:2000])
         return found
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        return int(one.getsockname()[1]), int(other.getsockname()[1])

@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -242,9 +242,16 @@ class Stage:
                 fake.server.requests.clear()
 
 
-async def soak(seed: int, length_s: float, folder: Path, *, load: float = 1.0) -> Report:
-    """Run the plan of this seed and length. ``load``: how much the clients ask for; 1 is some hundred requests a second."""
-    judge = Judge(time.monotonic)
+async def soak(
+    seed: int,
+    length_s: float,
+    folder: Path,
+    *,
+    load: float = 1.0,
+    on_violation: Callable[[Violation], None] = lambda _: None,
+) -> Report:
+    """Run the plan of this seed and length. ``load``: how much the clients ask for; 1 is some fifty requests a second."""
+    judge = Judge(time.monotonic, on_violation=on_violation)
     async with _clients() as http, _backends(judge, seed, folder, http) as (fakes, real):
         players = (*CAST, *(each.player for each in real.values()))
         events = plan.make(seed, length_s, players)
