@@ -102,6 +102,7 @@ class Fake:
         self._judge = judge
         self._chance = random.Random(f"{seed} {player.name}")
         self._revisions = 0
+        self._lives = 0
         self._grown = _FIRST_TOOLS
         self._change({f"t{number}": self._definition() for number in range(_FIRST_TOOLS)})
         self.era = player.era
@@ -128,6 +129,8 @@ class Fake:
             server = _Modern(ttl_ms=player.ttl_ms, list_changed=player.announces)
         else:
             server = _Legacy()
+            server._made = 1_000 * self._lives  # no session of this life has the id of one of a former life
+            self._lives += 1
             server.with_stream = player.announces
         server.actor = self
         server.page_size = player.page_size

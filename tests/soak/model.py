@@ -14,10 +14,11 @@ A subscriber is held to the same, with the time it takes to be told. For each th
 """
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from math import inf
 from typing import Final
 
@@ -162,6 +163,8 @@ class Model:
     configs: list[Config] = field(default_factory=list)
     outages: list[Illness] = field(default_factory=list)
     """Times in which there was no sidecar, or it was going."""
+    changes: list[float] = field(default_factory=list)
+    """When the sidecar was sent something that it had not read before."""
     seen: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     """By backend: when which version was first seen by any client."""
     lag_s: float = 0.0
@@ -178,7 +181,10 @@ class Model:
 
     def read(self, backend: str, at: float, number: int) -> None:
         """The sidecar has been sent a version of a backend's list to its end."""
-        self.backends[backend].reads.append((at, number))
+        reads = self.backends[backend].reads
+        if not reads or reads[-1][1] != number:
+            self.changes.append(at)
+        reads.append((at, number))
 
     def configured(self, config: Config) -> None:
         """The config directory holds something else from now on."""
@@ -201,11 +207,8 @@ class Model:
     def possible(self, since: float, until: float) -> list[Config]:
         """The configs that may have been served in this time, the newest first."""
         slack = SLACK_S + self.lag_s
-        return [
-            config
-            for config in reversed(self.configs)
-            if config.written_at <= until and config.superseded_at + slack >= since
-        ]
+        served = takewhile(lambda config: config.superseded_at + slack >= since, reversed(self.configs))
+        return [config for config in served if config.written_at <= until]
 
     def started_at(self, at: float) -> float:
         """When the sidecar of this time was ready; later than ``at`` while it is not known to be."""
@@ -230,17 +233,11 @@ class Model:
         history = self.backends[backend]
         known = self.known_since(backend, at)
         at -= self.lag_s
-        read = -1
-        for when, number in reversed(history.reads):
-            if when < known:
-                break
-            if when <= at - SLACK_S and not history.ill(when - 1.0, when + 0.5):  # the answer may never have got there
-                read = max(read, number)
+        read = _last_read(history, known, at - SLACK_S)
         due = -1
         if at >= self.ready_at(backend, at):
-            for version in history.versions:
-                if self._due_at(history, version, asked=asked) <= at:
-                    due = version.number
+            newest_first = reversed(history.versions)
+            due = next((each.number for each in newest_first if self._due_at(history, each, asked=asked) <= at), -1)
         oldest = max(read, due)
         return None if oldest < 0 else oldest
 
@@ -364,23 +361,31 @@ class Model:
 
     def causes(self, since: float, until: float) -> int:
         """How many notifications of a change there may at most be in this time."""
-        count = sum(config.written_at <= until and self._applied_at(config) >= since for config in self.configs)
+        count = bisect_right(self.changes, until) - bisect_left(self.changes, since)
+        for place, config in reversed(list(enumerate(self.configs))):
+            applied_at = self.configs[place - 1].superseded_at if place else config.written_at
+            if min(applied_at, config.written_at + STARTUP_S) + SLACK_S < since:
+                break
+            count += config.written_at <= until
+        starts = [outage.ended_at for outage in self.outages if outage.ended_at + RECOVERY_S + STARTUP_S >= since]
         for history in self.backends.values():
-            known = -1
-            for at, number in history.reads:
-                count += number != known and since <= at <= until
-                known = number
-            for at in (*history.introductions, *(outage.ended_at for outage in self.outages)):
+            for at in (*reversed(history.introductions), *starts):
+                if at > until or at + RECOVERY_S + STARTUP_S < since:
+                    continue
                 # Seen first when it is first read; gone when what it was as another one has expired.
                 unwell = history.ill(at, at + STARTUP_S, recovery=True) is not None
-                lasts = RECOVERY_S + STARTUP_S if unwell else STARTUP_S
-                count += 2 * (at <= until and at + lasts >= since)
+                count += 2 * (at + (RECOVERY_S + STARTUP_S if unwell else STARTUP_S) >= since)
         return count
 
-    def _applied_at(self, config: Config) -> float:
-        place = self.configs.index(config)
-        former = self.configs[place - 1].superseded_at if place else config.written_at
-        return (former if former != inf else config.written_at + STARTUP_S) + SLACK_S
+
+def _last_read(history: History, since: float, until: float) -> int:
+    """The newest version that was read in this time for sure; -1: none."""
+    for at, number in reversed(history.reads):  # a later read never brings an earlier version
+        if at < since:
+            break
+        if at <= until and not history.ill(at - 1.0, at + 0.5):  # else the answer may never have got there
+            return number
+    return -1
 
 
 def _rendered(config: Config, version: Version, backend: str) -> dict[str, Definition]:
