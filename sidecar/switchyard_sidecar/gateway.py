@@ -37,6 +37,8 @@ log = structlog.get_logger(__name__)
 
 RESTART_S: Final = 1.0
 """A backend's task that failed by a fault of ours is started again after this."""
+REST_RATIO: Final = 3
+"""After a rebuild, changes wait this many times as long as it took."""
 LONGEST_TTL_MS: Final = 24 * 3600 * 1000
 """No list is to be believed longer than this, whatever the config allows."""
 
@@ -67,6 +69,7 @@ class Gateway:
         self._unresolved: dict[str, str] = {}
         self._interested = False
         self._rebuild_due = False
+        self._rest_until = 0.0
         self._fresh_until = 0.0
         self._ttl_until = 0.0
         self._ttl_cap_ms = 0
@@ -107,7 +110,7 @@ class Gateway:
 
     def warm(self) -> Catalog | None:
         """The catalog, if it is fresh: what a list is answered with at no cost."""
-        return self.catalog if self._loop.time() < self._fresh_until else None
+        return self.catalog if self._loop.time() < self._fresh_until and not self._rebuild_due else None
 
     async def fresh(self) -> Catalog:
         """The catalog, as fresh as its backends' budgets allow.
@@ -120,7 +123,7 @@ class Gateway:
         waits = [wait for running in self._running.values() if (wait := self._fetch(running, now)) is not None]
         if waits:
             await asyncio.gather(*waits)
-        if waits or self._rebuild_due:  # a read may have ended in this very turn of the loop
+        if waits or self._rebuild_due:
             self.rebuild()
         self._check_policy()
         return self.catalog
@@ -172,6 +175,8 @@ class Gateway:
         self.catalog = catalogs.build(self._config, views, previous=self.catalog)
         self._judge(views, now)
         self.on_catalog(self.catalog)
+        done = self._loop.time()
+        self._rest_until = done + REST_RATIO * (done - now)
 
     def _judge(self, views: Mapping[str, BackendView], now: float) -> None:
         """Work out until when the catalog is fresh, and how its time to live runs down.
@@ -229,10 +234,14 @@ class Gateway:
             running.task.cancel()
 
     def _changed(self) -> None:
-        """Rebuild soon: once for all that changes in this turn of the loop."""
+        """Rebuild soon: once for all that changes until then.
+
+        Many backends that answer one after another must not cost a rebuild each: after one, the loop has its turn for
+        some times as long. Whoever asks for the list meanwhile gets the new one (:meth:`fresh`).
+        """
         if not self._rebuild_due:
             self._rebuild_due = True
-            self._loop.call_soon(self._rebuild_if_due)
+            self._loop.call_at(self._rest_until, self._rebuild_if_due)
 
     def _rebuild_if_due(self) -> None:
         if self._rebuild_due:

@@ -71,6 +71,8 @@ class Traffic:
         )
         self._counters: dict[tuple[str, Era, str], Counter] = {}
         self._timers: dict[tuple[str, Era], Histogram] = {}
+        self._call_counters: dict[tuple[str, str], Counter] = {}
+        self._call_timers: dict[str, Histogram] = {}
 
     def answered(self, method: str, era: Era, code: int, seconds: float) -> None:
         """Count one message; ``code`` is that of its error, or 0."""
@@ -88,5 +90,10 @@ class Traffic:
 
     def called(self, backend: str, outcome: str, seconds: float) -> None:
         """Count one relayed call; ``outcome``: ``result``, ``error`` or ``cancelled``."""
-        self._calls.labels(backend, outcome).inc()
-        self.call_seconds.labels(backend).observe(seconds)
+        key = (backend, outcome)
+        if (counter := self._call_counters.get(key)) is None:
+            counter = self._call_counters[key] = self._calls.labels(*key)
+        counter.inc()
+        if (timer := self._call_timers.get(backend)) is None:
+            timer = self._call_timers[backend] = self.call_seconds.labels(backend)
+        timer.observe(seconds)
