@@ -151,7 +151,11 @@ class Speaker:
         token = self.load.token(backend, tool)
         fit = {"text": token} if real else {"token": token, "caller": self.caller, "ms": ms, "steps": steps}
         sent_at = judge.now()
-        answer = await self.asked("tools/call", lambda: self._called(exposed, fit, token if steps else None))
+        judge.calling += 1
+        try:
+            answer = await self.asked("tools/call", lambda: self._called(exposed, fit, token if steps else None))
+        finally:
+            judge.calling -= 1
         if not answer.body or "content" not in answer.message.get("result", {}):
             judge.refused(exposed, token, sent_at, f"{answer.status} {answer.body[:300]!r}")
             return

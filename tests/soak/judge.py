@@ -64,6 +64,8 @@ class Judge:
     recent: list[str] = field(default_factory=list)
     on_violation: Callable[[Violation], None] = lambda _: None
     """Called with each as it is found."""
+    calling: int = 0
+    """Calls whose callers wait for them."""
     rekeyed: list[float] = field(default_factory=list)
     """When session ids got another key."""
     quiet: bool = False

@@ -197,8 +197,10 @@ class Stage:
         """Measure what the process holds while nobody asks anything, and compare."""
         rest = await self.sidecar.sample(self.judge.now())
         self.judge.counts["rests"] += 1
-        if rest.calls:
-            self.judge.violated("nothing is left of calls", f"{rest.calls} calls run while nobody calls")
+        if rest.calls > self.judge.calling:
+            self.judge.violated(
+                "nothing is left of calls", f"{rest.calls} run, and {self.judge.calling} are waited for"
+            )
         if rest.at - self.born_at < WARM_S:
             return
         self._rests.append(rest)
