@@ -12,7 +12,9 @@ help:                ## list the verbs
 
 setup: $(STAMP)      ## install Switchyard and its tools into .venv, pinned and hash-checked
 $(STAMP): requirements/dev.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Switchyard needs Python 3.11 or newer; $(PYTHON) is %d.%d. Try: make setup PYTHON=python3.12" % sys.version_info[:2])'
+	@echo "Installing into $(VENV) (about half a minute, this once) ..."
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -30,7 +32,7 @@ lint: setup          ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 soak: counterparts   ## ten minutes of abuse with everything that can go wrong: ARGS="--seed 7 --minutes 60"
 	cd tests && ../$(BIN)/python -m soak $(ARGS)

@@ -201,7 +201,7 @@ def wait_for_all(admin, backends):
         if all(backend.get("state") == "ready" for backend in status.values()):
             return status
         if time.monotonic() > deadline:
-            faults = {name: backend.get("last_error") for name, backend in status.items()}
+            faults = {name: backend.get("lastError") for name, backend in status.items()}
             raise DemoError(f"not every server could be read within {PATIENCE_S} s: {faults}")
         time.sleep(0.05)
 
@@ -284,6 +284,7 @@ def main():
     """Run the demo; the exit status says how it went."""
     # Ended from outside as by Ctrl-C: nothing is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
     if not SWITCHYARD.exists():
         say(f"{SWITCHYARD} is missing: run `make setup` first, then `make demo`")
         return 2

@@ -22,7 +22,7 @@ from switchyard_sidecar.admin.server import Admin
 from switchyard_sidecar.admin.state import State
 from switchyard_sidecar.config.apply import Applied, plan
 from switchyard_sidecar.config.load import ConfigError, Loaded
-from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.downstream.endpoint import BODY_BYTES, Endpoint
@@ -91,7 +91,9 @@ async def serve(
         sidecar = Sidecar(tasks, http, pace, host=host, path=path)
         try:
             first = await asyncio.to_thread(look, config_dir)
-            if first is not None:
+            if first is None:
+                log.warning("config_missing", waiting_for=str(config_dir / CONFIG_FILE))
+            else:
                 sidecar.observe(first)
             async with sidecar.listening(port, admin) as bound:
                 ready(bound)

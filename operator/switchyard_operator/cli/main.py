@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="switchyard", description="Federate MCP servers: one list for all their tools."
     )
+    parser.add_argument("--version", action="version", version=f"switchyard {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="serve a gateway from manifests, without a cluster")

@@ -1,11 +1,12 @@
 """What the sidecar knows of itself, as data: the source of ``/status``, ``/loaded``, ``/readyz`` and the gauges."""
 
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from switchyard_sidecar import __version__
 from switchyard_sidecar.admin import latencies
+from switchyard_sidecar.admin.shown import shown
 from switchyard_sidecar.config.model import FORMAT
 from switchyard_sidecar.downstream.service import Service
 from switchyard_sidecar.gateway import Gateway
@@ -66,8 +67,8 @@ class State:
             },
             "backends": self._backends(),
             "tools": {"modern": len(catalog.modern.names), "legacy": len(catalog.legacy.names)},
-            "leftOut": [asdict(entry) for entry in catalog.left_out],
-            "conflicts": [asdict(entry) for entry in catalog.conflicts],
+            "leftOut": shown(catalog.left_out),
+            "conflicts": shown(catalog.conflicts),
             "subscribers": {"open": len(service.hub), "toldTotal": service.hub.told_total},
             "callsRunning": service.calls_running,
             "latencies": {
@@ -77,6 +78,6 @@ class State:
         }
 
     def _backends(self) -> dict[str, Any]:
-        resolved = {name: asdict(session.status) for name, session in self.gateway.sessions.items()}
-        unresolved = {name: {"state": "unresolved", "last_error": why} for name, why in self.gateway.unresolved.items()}
+        resolved = {name: shown(session.status) for name, session in self.gateway.sessions.items()}
+        unresolved = {name: {"state": "unresolved", "lastError": why} for name, why in self.gateway.unresolved.items()}
         return resolved | unresolved

@@ -148,7 +148,7 @@ class BackendSession:
             version=peer.version if peer is not None else None,
             server_info=peer.server if peer is not None else NO_INFO,
             tools=None if snapshot is None else len(snapshot.tools),
-            complete=snapshot is None or snapshot.complete,
+            complete=None if snapshot is None else snapshot.complete,
             stream=self._stream.state,
             last_error=self._error,
             last_success_at=self._last_success_at,

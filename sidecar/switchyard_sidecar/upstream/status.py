@@ -40,8 +40,8 @@ class BackendStatus:
     """What the backend calls itself; not to be relied on."""
     tools: int | None
     """How many its last good list has; None before the first."""
-    complete: bool
-    """Whether that list was read to its end."""
+    complete: bool | None
+    """Whether that list was read to its end; None before the first."""
     stream: StreamState
     """Its change stream; ``none``: it offers none."""
     last_error: str | None
