@@ -31,6 +31,7 @@ class Publisher:
         self._key = secrets.token_bytes(32)
         self._reports: frozenset[Report] = frozenset()
         self._unused: Mapping[str, int] = {}
+        self._refused = False
 
     def publish(self) -> Key:
         """Read, compile and write; say what is new to say. The gateway that is chosen first stays chosen.
@@ -64,6 +65,11 @@ class Publisher:
             self.publish()
         except UnusableInput as unusable:
             self._voice.refused(unusable.lines)
+            self._refused = True
+        else:
+            if self._refused:
+                self._voice.usable_again()
+            self._refused = False
 
     def _moved(self, compiled: CompiledGateway) -> Iterator[Report]:
         """A port is listened on from the start; another one is not followed."""

@@ -47,6 +47,13 @@ class Voice:
         for line in describe_unused(manifests):
             print(line, file=sys.stderr)  # noqa: T201
 
+    def usable_again(self) -> None:
+        """Say that the manifests are served again, after they were refused."""
+        if self._structured:
+            log.info("manifests_usable_again")
+        else:
+            print("the files are valid again, and served", file=sys.stderr)  # noqa: T201
+
     def refused(self, lines: Iterable[str]) -> None:
         """Say why changed manifests are not taken over."""
         if self._structured:

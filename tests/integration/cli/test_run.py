@@ -106,6 +106,7 @@ async def test_invalid_files_are_said_once_and_what_runs_goes_on(tmp_path: Path,
             await run.says("there is no MCPGateway in these files")
             assert (await client.list()).names == ["a"]
             manifests(folder, g=gateway("{name: one, prefix: x}"))
+            await run.says("the files are valid again, and served")
             await lists(client, "x__a")
             assert len([line for line in run.said if "prefx" in line]) == 1
 
