@@ -12,10 +12,10 @@ from typing import Any, Final
 import aiohttp
 
 from fakes.clients import Answer, LegacyClient, ModernClient, OpenStream
-from soak.backends import entries_of
 from soak.config import ALIASES
+from soak.facts import Listing
 from soak.judge import Judge, Subscriber
-from soak.model import Listing
+from soak.real import entries_of
 
 BACKENDS: Final = "dev.switchyard/backends"
 CHANGED: Final = "notifications/tools/list_changed"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from soak.model import Alias
+from soak.facts import Alias
 from soak.plan import Player
 from switchyard_sidecar.config.load import revision
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from soak.model import SLACK_S, TOLD_S, Definition, Illness, Listing, Model
+from soak.facts import SLACK_S, TOLD_S, Definition, Illness, Listing
+from soak.model import Model
 from soak.plan import Kind
 
 MOST: Final = 50
@@ -60,7 +61,7 @@ class Judge:
     counts: Counter[str] = field(default_factory=Counter)
     subscribers: list[Subscriber] = field(default_factory=list)
     latencies: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds, less the lag, by what was asked; of calls, those to well backends alone."""
+    """Seconds, by what was asked; of calls, those to well backends alone."""
     recent: list[str] = field(default_factory=list)
     on_violation: Callable[[Violation], None] = lambda _: None
     """Called with each as it is found."""
@@ -236,8 +237,9 @@ class Judge:
                 subscriber.listing = None  # said once is enough
 
     def timed(self, what: str, seconds: float) -> None:
-        """Something took so long."""
-        self.latencies.setdefault(what, []).append(max(0.0, seconds - self.model.lag_s))
+        """Something took so long; it counts unless the machine is to blame."""
+        if self.model.lag_s < STARVED_S / 2:
+            self.latencies.setdefault(what, []).append(seconds)
 
     def p99s(self) -> dict[str, float]:
         """The 99th percentile of what was timed."""

@@ -13,146 +13,24 @@ window from request to answer:
 A subscriber is held to the same, with the time it takes to be told. For each thing that is told there is a cause.
 """
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import takewhile
 from math import inf
-from typing import Final
 
-SLACK_S: Final = 2.0
-"""What the sidecar may take for its own work between a cause and its effect, on a machine that has others to serve too."""
-STARTUP_S: Final = 8.0
-"""Within this after it was put into the config, or the sidecar started, a well backend is listed."""
-RECOVERY_S: Final = 70.0
-"""A backend that failed is asked again within this after it is well: back-off (30 s) after an attempt that hung (30 s)."""
-TOLD_S: Final = 3.0
-"""A subscriber has been told, and has listed, within this after the list could show it."""
-CALL_RECOVERY_S: Final = 6.0
-"""Calls get through again this long after the backend is well."""
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A definition, cut around the value of its name."""
-
-    head: bytes
-    tail: bytes
-    exact_for_legacy: bool = True
-    """Whether legacy clients must see the same bytes."""
-
-    def named(self, name: str) -> bytes:
-        """What is listed under an exposed name."""
-        return self.head + json.dumps(name, ensure_ascii=False).encode() + self.tail
-
-
-@dataclass(frozen=True)
-class Version:
-    """The list of a backend, for as long as it stayed the same."""
-
-    number: int
-    begun_at: float
-    tools: Mapping[str, Definition]
-
-
-@dataclass
-class Illness:
-    """A time in which a backend does not do what it should."""
-
-    begun_at: float
-    what: str
-    ended_at: float = inf
-    call_recovery_s: float = CALL_RECOVERY_S
-    recovery_s: float = RECOVERY_S
-
-
-@dataclass(frozen=True)
-class Alias:
-    """An exposed name chosen in the config."""
-
-    name: str
-    backend: str
-    tool: str
-    keep_original: bool = False
-
-
-@dataclass
-class Config:
-    """One content of the config directory."""
-
-    written_at: float
-    backends: tuple[str, ...]
-    """Exposed names begin with the backend's own name, which is its prefix."""
-    aliases: tuple[Alias, ...] = ()
-    page_size: int = 0
-    superseded_at: float = inf
-    """When the sidecar is known to serve a later one."""
-
-    def exposed(self, backend: str, tool: str) -> list[str]:
-        """The names a tool has in lists."""
-        own = [alias for alias in self.aliases if (alias.backend, alias.tool) == (backend, tool)]
-        ordinary = [f"{backend}__{tool}"] if not own or any(alias.keep_original for alias in own) else []
-        return [alias.name for alias in own] + ordinary
-
-    def owner(self, name: str) -> str | None:
-        """The backend that an exposed name belongs to; None: no backend's."""
-        alias = next((alias for alias in self.aliases if alias.name == name), None)
-        backend = alias.backend if alias else name.partition("__")[0]
-        return backend if backend in self.backends else None
-
-
-@dataclass
-class History:
-    """All that is known of one backend."""
-
-    name: str
-    bound_s: float
-    """How long a change may stay unseen that was not announced, while nobody asks."""
-    asked_s: float = inf
-    """How old what is shown to somebody who asks may be."""
-    prompt_s: float | None = SLACK_S
-    """The same for one that was, to an open stream; None: no better."""
-    versions: list[Version] = field(default_factory=list)
-    announced: dict[int, float] = field(default_factory=dict)
-    reads: list[tuple[float, int]] = field(default_factory=list)
-    """When a version was read to its end."""
-    illnesses: list[Illness] = field(default_factory=list)
-    introductions: list[float] = field(default_factory=list)
-    """When it was put into the config, or has been asked as another one from."""
-    static: bool = False
-    """Whether its reads are not known, because it is not one of ours."""
-
-    def ill(self, since: float, until: float, *, recovery: bool = False) -> Illness | None:
-        """An illness that touches this time, with its aftermath if ``recovery``."""
-        for illness in reversed(self.illnesses):
-            ended = illness.ended_at + (illness.recovery_s if recovery else 0.0)
-            if illness.begun_at <= until and ended >= since:
-                return illness
-        return None
-
-    def current(self, at: float) -> int:
-        """The number of the version at a time; -1 before the first."""
-        return bisect_right([version.begun_at for version in self.versions], at) - 1
-
-
-@dataclass(frozen=True)
-class Listing:
-    """What a client was listed."""
-
-    era: str
-    sent_at: float
-    answered_at: float
-    entries: tuple[tuple[str, bytes], ...]
-    degraded: frozenset[str] = frozenset()
-    """Backends that the answer says are missing or may be out of date."""
-    pages: int = 1
-
-    @cached_property
-    def by_name(self) -> Mapping[str, bytes]:
-        """Entries by name."""
-        return dict(self.entries)
+from soak.facts import (
+    RECOVERY_S,
+    SLACK_S,
+    STARTUP_S,
+    Config,
+    Definition,
+    History,
+    Illness,
+    Listing,
+    Shown,
+    Version,
+)
 
 
 @dataclass
@@ -257,8 +135,8 @@ class Model:
         if names != sorted(set(names)):
             return [f"names out of order or doubled: {names}"]
         configs = self.possible(listing.sent_at, listing.answered_at)
-        if listing.pages > 1 and len(configs) > 1:
-            return self._faults_of_entries(listing, configs)
+        if listing.pages > 1:
+            return self._faults_of_pages(listing, configs, held=held)
         best: list[str] | None = None
         for config in configs:
             found = self._faults(listing, config, held=held, only=len(configs) == 1)
@@ -277,9 +155,6 @@ class Model:
             else:
                 shown[owner][name] = entry
         for backend, entries in shown.items():
-            if listing.pages > 1:
-                found += self._faults_of_pages(listing, config, backend, entries, only=only)
-                continue
             fault, number = self._match(listing, config, backend, entries, held=held)
             if fault is not None:
                 found.append(fault)
@@ -289,54 +164,48 @@ class Model:
                 found.append(f"{backend} is missing and the answer does not say so")
             elif number is not None and only:
                 self._see(backend, listing.answered_at, number)
-        if not held:
-            found += self._unfounded(listing)
-        return found
+        return found if held else found + self._unfounded(listing)
 
     def _match(
         self, listing: Listing, config: Config, backend: str, entries: Mapping[str, bytes], *, held: bool
     ) -> tuple[str | None, int | None]:
         """Find the version that is shown; None, None: rightly nothing."""
+        allowed, must = self._allowed(listing, backend, held=held)
+        if not entries and not must:
+            return None, None
+        for version in allowed:
+            if _is_shown(config.shown(backend, version), entries, listing.era):
+                return None, version.number
+        return _difference(config, self.backends[backend], allowed, entries, listing.era), None
+
+    def _allowed(self, listing: Listing, backend: str, *, held: bool) -> tuple[Sequence[Version], bool]:
+        """The versions that an answer may show of a backend, and whether it must show one."""
         history = self.backends[backend]
         oldest = self.oldest(backend, listing.sent_at, asked=not held)
-        if not entries and oldest is None:
-            return None, None
-        floor = max(-1 if oldest is None else oldest, -1 if held else self._floor(backend, listing.sent_at), 0)
-        newest = history.current(listing.answered_at)
-        for number in range(floor, newest + 1):
-            if _shows(config, history.versions[number], backend, entries, listing.era):
-                return None, number
-        return _difference(config, history, backend, entries, listing.era, floor, newest), None
+        seen = -1 if held else self._floor(backend, listing.sent_at)
+        first = max(-1 if oldest is None else oldest, seen, 0)
+        return history.versions[first : history.current(listing.answered_at) + 1], oldest is not None
 
-    def _faults_of_pages(
-        self, listing: Listing, config: Config, backend: str, entries: Mapping[str, bytes], *, only: bool
-    ) -> list[str]:
-        """A walk over several pages may meet several versions: each entry is of one, and what is in all is there."""
-        history = self.backends[backend]
-        oldest = self.oldest(backend, listing.sent_at)
-        newest = history.current(listing.answered_at)
-        expected = [
-            _rendered(config, history.versions[number], backend) for number in range(max(oldest or 0, 0), newest + 1)
-        ]
-        found = [
-            f"{name} is as in no version of {backend} from {oldest} to {newest}: {entry!r}"
-            for name, entry in entries.items()
-            if not any(name in each and _same(each[name], entry, name, listing.era) for each in expected)
-        ]
-        if only and oldest is not None and expected:
-            everywhere = set.intersection(*(set(each) for each in expected))
-            found += [f"{name} of {backend} was lost on the way" for name in sorted(everywhere - entries.keys())]
-        return found
+    def _faults_of_pages(self, listing: Listing, configs: Sequence[Config], *, held: bool) -> list[str]:
+        """A walk over several pages may meet several versions and configs.
 
-    def _faults_of_entries(self, listing: Listing, configs: Sequence[Config]) -> list[str]:
-        """A walk over several pages may meet several configs: each entry is as one of them has it."""
-        found = []
-        for each in listing.entries:
-            alone = replace(listing, entries=(each,))
-            faults = [self._faults(alone, config, held=True, only=False) for config in configs]
-            if all(faults):
-                found += faults[0]
-        return found
+        Each entry is as one of them has it; and what all of them have is there.
+        """
+        found: list[str] = []
+        everywhere: set[str] | None = None
+        unexplained = dict(listing.entries)
+        for config in configs:
+            for backend in config.backends:
+                allowed, must = self._allowed(listing, backend, held=held)
+                lists = [config.shown(backend, version) for version in allowed]
+                for name in unexplained.keys() & set().union(*lists):
+                    if any(name in each and each[name].is_(unexplained[name], listing.era) for each in lists):
+                        del unexplained[name]
+                if len(configs) == 1 and must and lists:
+                    everywhere = (everywhere or set()) | set.intersection(*(set(each) for each in lists))
+        found += [f"{name} is as in no version that may be shown: {entry!r}" for name, entry in unexplained.items()]
+        lost = (everywhere or set()) - listing.by_name.keys()
+        return found + [f"{name} was lost on the way" for name in sorted(lost)]
 
     def _unfounded(self, listing: Listing) -> list[str]:
         found = []
@@ -388,35 +257,26 @@ def _last_read(history: History, since: float, until: float) -> int:
     return -1
 
 
-def _rendered(config: Config, version: Version, backend: str) -> dict[str, Definition]:
-    return {name: definition for tool, definition in version.tools.items() for name in config.exposed(backend, tool)}
-
-
-def _same(definition: Definition, entry: bytes, name: str, era: str) -> bool:
-    return (era == "legacy" and not definition.exact_for_legacy) or definition.named(name) == entry
-
-
-def _shows(config: Config, version: Version, backend: str, entries: Mapping[str, bytes], era: str) -> bool:
-    expected = _rendered(config, version, backend)
-    return expected.keys() == entries.keys() and all(
-        _same(expected[name], entry, name, era) for name, entry in entries.items()
-    )
+def _is_shown(expected: Mapping[str, Shown], entries: Mapping[str, bytes], era: str) -> bool:
+    return expected.keys() == entries.keys() and all(expected[name].is_(entry, era) for name, entry in entries.items())
 
 
 def _difference(
-    config: Config, history: History, backend: str, entries: Mapping[str, bytes], era: str, floor: int, newest: int
+    config: Config, history: History, allowed: Sequence[Version], entries: Mapping[str, bytes], era: str
 ) -> str:
     """Say what is shown instead of the versions allowed."""
-    elsewhere = [each.number for each in history.versions if _shows(config, each, backend, entries, era)]
-    allowed = f"{backend} must show version {floor}" + (f" to {newest}" if newest > floor else "")
+    backend = history.name
+    if not allowed:
+        return f"{backend} shows {sorted(entries)} and may show nothing"
+    said = f"{backend} must show version {allowed[0].number}"
+    if len(allowed) > 1:
+        said += f" to {allowed[-1].number}"
+    elsewhere = [each.number for each in history.versions if _is_shown(config.shown(backend, each), entries, era)]
     if elsewhere:
-        return f"{allowed}, and shows {elsewhere}"
-    if newest < 0:
-        return f"{backend} shows {sorted(entries)} and has never had any"
-    expected = _rendered(config, history.versions[newest], backend)
+        return f"{said}, and shows {elsewhere}"
+    expected = config.shown(backend, allowed[-1])
     missing, extra = sorted(expected.keys() - entries.keys()), sorted(entries.keys() - expected.keys())
-    other = sorted(
-        name for name in expected.keys() & entries.keys() if not _same(expected[name], entries[name], name, era)
-    )
+    common = sorted(expected.keys() & entries.keys())
+    other = [name for name in common if not expected[name].is_(entries[name], era)]
     sample = f"; {other[0]} is {entries[other[0]]!r}" if other else ""
-    return f"{allowed}; of {newest} it lacks {missing}, it has {extra} besides, and {other} differ{sample}"
+    return f"{said}; of {allowed[-1].number} it lacks {missing}, it has {extra} besides, and {other} differ{sample}"

@@ -16,12 +16,13 @@ import aiohttp
 from fakes.waiting import eventually
 from integration.matrix.table import SERVERS
 from soak import plan
-from soak.backends import Fake, Real
+from soak.backends import Fake
 from soak.clients import Load, caller, listener, lister
 from soak.config import Declared
+from soak.facts import SLACK_S, Config, History, Illness
 from soak.judge import SUFFICIENT_S, Judge, Violation
-from soak.model import SLACK_S, Config, History, Illness
 from soak.plan import CAST, Event, Kind, Player, Role
+from soak.real import Real
 from soak.sidecar import Sample, SidecarProcess
 
 REAL: Final = {"python-2": "modern", "python-1": "legacy", "node-2": "modern"}
@@ -195,7 +196,9 @@ class Stage:
 
     async def _rest(self) -> None:
         """Measure what the process holds while nobody asks anything, and compare."""
-        rest = await self.sidecar.sample(self.judge.now())
+        rest = await self._sample()
+        if rest is None:
+            return
         self.judge.counts["rests"] += 1
         if rest.calls > self.judge.calling:
             self.judge.violated(
@@ -220,16 +223,22 @@ class Stage:
         """Look at the sidecar from outside: its admin port, its memory, and whether it is there."""
         while True:
             await asyncio.sleep(1.0)
-            asked_at = self.judge.now()
-            try:
-                for path in ("/healthz", "/readyz", "/status"):
-                    await self.sidecar.ask(path)
-                self.samples.append(await self.sidecar.sample(asked_at))
-            except (aiohttp.ClientError, TimeoutError, OSError, KeyError) as error:
-                if not self.judge.model.down(asked_at - SLACK_S, self.judge.now()):
-                    self.judge.violated("the admin port always answers", repr(error))
-                    if self.sidecar.exited is not None:
-                        raise  # nothing that follows would tell more
+            if (sample := await self._sample()) is not None:
+                self.samples.append(sample)
+
+    async def _sample(self) -> Sample | None:
+        """What the process holds now; None: it does not say, which may be right."""
+        asked_at = self.judge.now()
+        try:
+            for path in ("/healthz", "/readyz", "/status"):
+                await self.sidecar.ask(path)
+            return await self.sidecar.sample(asked_at)
+        except (aiohttp.ClientError, TimeoutError, OSError, KeyError) as error:
+            if not self.judge.model.down(asked_at - SLACK_S, self.judge.now()):
+                self.judge.violated("the admin port always answers", repr(error))
+                if self.sidecar.exited is not None:
+                    raise  # nothing that follows would tell more
+        return None
 
     async def look(self) -> None:
         """Have the judge look at those who listen, and note how late this process itself is."""

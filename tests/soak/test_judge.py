@@ -2,8 +2,8 @@
 
 import pytest
 
+from soak.facts import CALL_RECOVERY_S, SLACK_S, Config, Definition, History, Listing
 from soak.judge import Judge, Subscriber
-from soak.model import CALL_RECOVERY_S, SLACK_S, Config, Definition, History, Listing
 from soak.plan import Kind
 
 T = 1_000.0
