@@ -104,20 +104,19 @@ async def _checked(
     known = {tool.raw: tool for tool in previous.tools} if previous is not None else {}
     parse = partial(parse_tool, max_bytes=max_bytes)
     found: list[ToolDefinition | Rejection] = []
+
+    def is_next_long() -> bool:
+        return entries[len(found)] not in known and aside.is_long(entries[len(found)])
+
     while len(found) < len(entries):
         async with turns:
             until = time.monotonic() + slice_s
-            while len(found) < len(entries) and time.monotonic() < until:
+            while len(found) < len(entries) and not is_next_long() and time.monotonic() < until:
                 entry = entries[len(found)]
-                if entry not in known and aside.is_long(entry):
-                    break
                 found.append(known.get(entry) or parse(entry))
-        if len(found) < len(entries):
-            entry = entries[len(found)]
-            if entry not in known and aside.is_long(entry):
-                found.append(await aside.read(parse, entry))
-            else:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)  # holding the turn: whoever is ready in this turn of the loop waits for the next
+        if len(found) < len(entries) and is_next_long():
+            found.append(await aside.read(parse, entries[len(found)]))
     tools = [tool for tool in found if isinstance(tool, ToolDefinition)]
     rejected = [
         Rejection(tool.tool or f"#{place}", tool.reason)
