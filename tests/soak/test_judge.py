@@ -129,3 +129,13 @@ def test_a_process_that_waits_for_a_cpu_is_excused_and_the_time_is_counted() -> 
     assert found.counts["seconds starved"] > 5
     found.refused("x__a", "x/a/2", clock.now + 60, "-32603")
     assert len(found.violations) == 1
+
+
+def test_a_session_is_known_until_its_key_is_the_third() -> None:
+    """A key that was written at the same moment may not have been in use yet."""
+    found = judge()
+    found.rekeyed = [T, T + 30]
+    found.forgot(T + 10)
+    assert invariants(found) == ["sessions outlive the process"]
+    found.forgot(T + 0.5)
+    assert len(found.violations) == 1
