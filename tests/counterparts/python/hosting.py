@@ -52,7 +52,10 @@ def serve(app: Any) -> None:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", parser.parse_args().port))
     listener.listen(128)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    # An SDK client that sends into a connection which is just being closed for idleness gives up. That is between the two of
+    # them, and no test is about it: idle connections live longer than any test.
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, timeout_keep_alive=300)
+    server = uvicorn.Server(config)
     exit_with_stdin(server)
     print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"}), flush=True)
     asyncio.run(server.serve(sockets=[listener]))
