@@ -103,8 +103,9 @@ class OpenStream:
                 self._pulse.beat()
         except aiohttp.ClientError:
             pass
-        self.ended = True
-        self._pulse.beat()
+        finally:
+            self.ended = True
+            self._pulse.beat()
 
 
 class Client:

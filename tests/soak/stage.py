@@ -346,7 +346,9 @@ def _judge_in_the_end(judge: Judge, fakes: dict[str, Fake], sidecar: SidecarProc
 @asynccontextmanager
 async def _clients() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0), skip_auto_headers=("Accept", "Content-Type", "User-Agent")
+        connector=aiohttp.TCPConnector(limit=0),
+        skip_auto_headers=("Accept", "Content-Type", "User-Agent"),
+        timeout=aiohttp.ClientTimeout(total=None),  # streams last as long as they last
     ) as http:
         yield http
 
