@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import random
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +24,7 @@ def main() -> int:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="soak-"))
     folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {seed}, {options.minutes:g} minutes, everything is left in {folder}", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C does: end what was started
     report = asyncio.run(soak(seed, options.minutes * 60, folder, load=options.load, on_violation=_tell))
     print(described(report))
     return 1 if report.counts["violations"] else 0
