@@ -14,16 +14,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_exceptions import HTTPRequestEntityTooLarge
 
-from switchyard_sidecar.downstream.envelope import (
-    VERSION_HEADER,
-    Envelope,
-    is_modern_version,
-    open_message,
-    string,
-    unsupported,
-)
+from switchyard_sidecar.downstream.envelope import Envelope, is_modern_version, open_message, string, unsupported
 from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
-from switchyard_sidecar.downstream.http import EVENT_STREAM, JSON, Answer, Fields, Reply, rpc_error
+from switchyard_sidecar.downstream.http import Answer, Fields, Reply, rpc_error
 from switchyard_sidecar.downstream.legacy import LegacyMethods
 from switchyard_sidecar.downstream.modern import ModernMethods
 from switchyard_sidecar.downstream.service import Service
@@ -31,6 +24,7 @@ from switchyard_sidecar.protocol import accept, errors, jsonrpc
 from switchyard_sidecar.protocol.accept import Accepted
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import InvalidRequestError
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON, VERSION_HEADER
 from switchyard_sidecar.protocol.versions import Era
 
 log = structlog.get_logger(__name__)

@@ -16,18 +16,15 @@ from multidict import CIMultiDictProxy
 from switchyard_sidecar.protocol import errors, header_values, jsonrpc, meta, versions
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import METHOD_HEADER, NAME_HEADER, VERSION_HEADER
 from switchyard_sidecar.protocol.versions import Era
-
-VERSION_HEADER: Final = "MCP-Protocol-Version"
-METHOD_HEADER: Final = "Mcp-Method"
-NAME_HEADER: Final = "Mcp-Name"
-SESSION_HEADER: Final = "Mcp-Session-Id"
 
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods that mirror a parameter in ``Mcp-Name``, and which one."""
 
+_METHOD_SHOWN: Final = 128
+
 _string: Final = msgspec.json.Decoder(str)
-_object: Final = msgspec.json.Decoder(dict[str, Raw])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +45,7 @@ def open_message(message: Message, version_header: str | None) -> Envelope:
         McpError: -32602 when ``_meta`` is no object.
     """
     params = jsonrpc.members(message.params) if message.params is not None else {}
-    meta_members: dict[str, Raw] = {}
-    if (raw := params.get("_meta")) is not None:
-        try:
-            meta_members = _object.decode(raw)
-        except msgspec.DecodeError:
-            raise McpError(errors.INVALID_PARAMS, "Invalid params: _meta must be an object") from None
+    meta_members = _opened(params, "_meta") or {}
     modern = meta.PROTOCOL_VERSION in meta_members or is_modern_version(version_header)
     era = Era.MODERN if modern else Era.LEGACY
     return Envelope(message.id, message.method or "", params, meta_members, era)
@@ -88,6 +80,11 @@ def unsupported(requested: str) -> McpError:
     return McpError(errors.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
+def unknown_method(name: str) -> McpError:
+    """The refusal of a method that this era does not have, or that is not served."""
+    return McpError(errors.METHOD_NOT_FOUND, f"Method not found: {name[:_METHOD_SHOWN]}")
+
+
 def string(values: dict[str, Raw], key: str) -> str | None:
     """A string member, or ``None`` when it is absent.
 
@@ -102,16 +99,11 @@ def string(values: dict[str, Raw], key: str) -> str | None:
         raise McpError(errors.INVALID_PARAMS, f"Invalid params: {key} must be a string") from None
 
 
-def opened(values: dict[str, Raw], key: str) -> dict[str, Raw] | None:
-    """An object member opened one level, or ``None`` when it is absent.
-
-    Raises:
-        McpError: -32602 when it is something else.
-    """
+def _opened(values: dict[str, Raw], key: str) -> dict[str, Raw] | None:
     if (raw := values.get(key)) is None:
         return None
     try:
-        return _object.decode(raw)
+        return jsonrpc.members(raw)
     except msgspec.DecodeError:
         raise McpError(errors.INVALID_PARAMS, f"Invalid params: {key} must be an object") from None
 

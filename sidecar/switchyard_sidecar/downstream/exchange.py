@@ -23,18 +23,17 @@ class Exchange:
 
     async def answer(self, body: Body, stream: EventStream | None = None) -> Answer:
         """Answer as JSON, or as the last event of a stream: one that is open, or the only thing the caller accepts."""
-        if stream is None:
-            return await answered(self.request, self.fields, self.accepted, body)
-        await stream.send(joined(body))
-        stream.end()
-        return stream
+        return await answered(self.request, self.fields, self.accepted, body, stream)
 
 
-async def answered(request: web.BaseRequest, fields: Fields, accepted: Accepted, body: Body) -> Answer:
-    """Answer as JSON, or as a stream of one event where the caller accepts nothing else."""
-    if accepted.json:
-        return Reply(200, body, fields)
-    stream = EventStream.open(request, fields)
+async def answered(
+    request: web.BaseRequest, fields: Fields, accepted: Accepted, body: Body, stream: EventStream | None = None
+) -> Answer:
+    """See :meth:`Exchange.answer`, for what is no single message."""
+    if stream is None:
+        if accepted.json:
+            return Reply(200, body, fields)
+        stream = EventStream.open(request, fields)
     await stream.send(joined(body))
     stream.end()
     return stream

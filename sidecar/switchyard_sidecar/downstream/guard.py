@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from switchyard_sidecar.config.model import Listener
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import JSON
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 EXPOSED: Final = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
@@ -101,8 +102,8 @@ def check_body_headers(headers: Mapping[str, str]) -> None:
         McpError: with HTTP status 415.
     """
     media_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise _refusal(415, "Unsupported media type; send Content-Type: application/json")
+    if media_type != JSON:
+        raise _refusal(415, f"Unsupported media type; send Content-Type: {JSON}")
     if headers.get("Content-Encoding", "identity").strip().lower() not in {"identity", ""}:
         raise _refusal(415, "Unsupported content encoding; send the body unencoded")
 

@@ -22,11 +22,10 @@ from aiohttp.web_protocol import RequestHandler
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors, jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON
 
 log = structlog.get_logger(__name__)
 
-JSON: Final = "application/json"
-EVENT_STREAM: Final = "text/event-stream"
 
 HEADER_LINE_BYTES: Final = 32 * 1024
 """Longest accepted request line or header line; a longer one is refused with 400."""
@@ -63,12 +62,11 @@ Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
 class Reply:
     """A whole answer: status line, headers and body, handed to the socket at once."""
 
-    __slots__ = ("_fields", "_request", "content_type", "keep_alive", "parts", "status")
+    __slots__ = ("_fields", "_request", "keep_alive", "parts", "status")
 
-    def __init__(self, status: int, body: Body = (), fields: Fields = (), *, content_type: str = JSON) -> None:
+    def __init__(self, status: int, body: Body = (), fields: Fields = ()) -> None:
         self.status = status
         self.parts = (body,) if isinstance(body, bytes) else body
-        self.content_type = content_type
         self.keep_alive = True
         self._fields = fields
 
@@ -81,7 +79,7 @@ class Reply:
             raise ConnectionResetError("the client left")
         fields, size = self._fields, sum(map(len, self.parts))
         if self.parts:
-            fields = (*fields, ("Content-Type", self.content_type))
+            fields = (*fields, ("Content-Type", JSON))
         if self.status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
             fields = (*fields, ("Content-Length", str(size)))
         head = _head(self.status, fields, keep_alive=self.keep_alive)

@@ -13,10 +13,10 @@ import msgspec
 from aiohttp import web
 
 from switchyard_sidecar.downstream import calls, streams
-from switchyard_sidecar.downstream.envelope import SESSION_HEADER, Envelope, string
+from switchyard_sidecar.downstream.envelope import Envelope, string, unknown_method
 from switchyard_sidecar.downstream.exchange import Exchange, answered
 from switchyard_sidecar.downstream.guard import not_acceptable
-from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Body, Fields, Reply, joined
+from switchyard_sidecar.downstream.http import Answer, Body, Fields, Reply, joined
 from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
 from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service, unix_now
@@ -24,6 +24,7 @@ from switchyard_sidecar.downstream.sessions import Session
 from switchyard_sidecar.protocol import errors, jsonrpc, versions
 from switchyard_sidecar.protocol.accept import Accepted
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import CANCELLED, EVENT_STREAM, SESSION_HEADER
 from switchyard_sidecar.protocol.versions import Era
 
 DEFAULT_LOG_LEVEL: Final = "info"
@@ -131,7 +132,7 @@ class LegacyMethods:
     async def _answered(self, exchange: Exchange, request_id: bytes) -> Body:
         """The whole answer to any method but ``tools/call``."""
         if (method := self._methods.get(exchange.envelope.method)) is None:
-            raise McpError(errors.METHOD_NOT_FOUND, f"Method not found: {exchange.envelope.method[:128]}")
+            raise unknown_method(exchange.envelope.method)
         return await method(exchange, request_id)
 
     async def _initialize(self, exchange: Exchange, request_id: bytes) -> bytes:
@@ -168,13 +169,7 @@ class LegacyMethods:
         return await self._service.list_tools(request_id, cursor, Era.LEGACY)
 
     async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
-        outlet = Outlet(
-            exchange.request,
-            exchange.fields,
-            streams=exchange.accepted.event_stream,
-            progress_token=calls.progress_token(exchange.envelope.meta),
-            quiet_s=self._service.pace.quiet_s,
-        )
+        outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s)
         try:
             result = await self._called(exchange, request_id, outlet)
             body = jsonrpc.result_response(request_id, result)
@@ -214,8 +209,7 @@ class LegacyMethods:
             return None
         try:
             if exchange.envelope.method == "tools/call":
-                quiet_s = self._service.pace.quiet_s
-                outlet = Outlet(exchange.request, exchange.fields, streams=False, progress_token=None, quiet_s=quiet_s)
+                outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s, alone=False)
                 return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
             return joined(await self._answered(exchange, request_id))
         except CallCancelledError:
@@ -225,7 +219,7 @@ class LegacyMethods:
 
     def _notified(self, exchange: Exchange) -> None:
         """Take a notification. Cancellation is the only one that asks for anything."""
-        if exchange.envelope.method != "notifications/cancelled" or exchange.session is None:
+        if exchange.envelope.method != CANCELLED or exchange.session is None:
             return
         if (request_id := exchange.envelope.params.get("requestId")) is not None:
             self._service.legacy_calls.cancel(exchange.session.identity, bytes(request_id))

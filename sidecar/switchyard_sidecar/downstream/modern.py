@@ -10,16 +10,17 @@ import msgspec
 from aiohttp import web
 
 from switchyard_sidecar.downstream import calls, streams
-from switchyard_sidecar.downstream.envelope import Envelope, check_modern
+from switchyard_sidecar.downstream.envelope import Envelope, check_modern, unknown_method
 from switchyard_sidecar.downstream.exchange import Exchange
 from switchyard_sidecar.downstream.guard import not_acceptable
-from switchyard_sidecar.downstream.http import EVENT_STREAM, Answer, Fields, Reply
+from switchyard_sidecar.downstream.http import Answer, Fields, Reply
 from switchyard_sidecar.downstream.relay import Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
 from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service
 from switchyard_sidecar.protocol import errors, jsonrpc, meta, versions
 from switchyard_sidecar.protocol.accept import Accepted
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import EVENT_STREAM
 from switchyard_sidecar.protocol.versions import Era
 
 DISCOVER_TTL_MS: Final = 60_000
@@ -50,7 +51,7 @@ class ModernMethods:
             return Reply(202, fields=fields)
         check_modern(envelope, request.headers)
         if (method := self._methods.get(envelope.method)) is None:
-            raise McpError(errors.METHOD_NOT_FOUND, f"Method not found: {envelope.method[:128]}")
+            raise unknown_method(envelope.method)
         return await method(Exchange(request, fields, envelope, accepted), envelope.id)
 
     async def _discover(self, exchange: Exchange, request_id: bytes) -> Answer:
@@ -84,13 +85,7 @@ class ModernMethods:
         name = calls.tool_name(envelope)
         route = await service.route(name, Era.MODERN)
         call = calls.read_call(envelope, route, exchange.request.headers, principal=ANONYMOUS, log_level=None)
-        outlet = Outlet(
-            exchange.request,
-            exchange.fields,
-            streams=exchange.accepted.event_stream,
-            progress_token=calls.progress_token(envelope.meta),
-            quiet_s=service.pace.quiet_s,
-        )
+        outlet = Outlet(exchange, quiet_s=service.pace.quiet_s)
         outcome = await attended(outlet, service.call(route, call, outlet, Era.MODERN))
         if isinstance(outcome, McpError):
             error = project_error(outcome, Era.MODERN)

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from aiohttp import web
 from msgspec import Raw
 
-from switchyard_sidecar.downstream.http import EventStream, Fields
+from switchyard_sidecar.downstream.calls import progress_token
+from switchyard_sidecar.downstream.exchange import Exchange
+from switchyard_sidecar.downstream.http import EventStream
 from switchyard_sidecar.protocol import errors, jsonrpc
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import PROGRESS
 
 log = structlog.get_logger(__name__)
 
@@ -31,20 +33,23 @@ class Outlet:
 
     __slots__ = ("_fields", "_progress_token", "_quiet_s", "_request", "_streams", "_timer", "stream")
 
-    def __init__(
-        self, request: web.BaseRequest, fields: Fields, *, streams: bool, progress_token: bytes | None, quiet_s: float
-    ) -> None:
-        self._request = request
-        self._fields = fields
-        self._streams = streams
+    def __init__(self, exchange: Exchange, *, quiet_s: float, alone: bool = True) -> None:
+        """``alone``: the answer is not part of a batch, which is no stream of its own.
+
+        Raises:
+            McpError: -32602 for a progress token that is none.
+        """
+        self._request = exchange.request
+        self._fields = exchange.fields
+        self._streams = alone and exchange.accepted.event_stream
         """Whether the caller accepts an event stream; otherwise notifications are dropped."""
-        self._progress_token = progress_token
+        self._progress_token = progress_token(exchange.envelope.meta) if alone else None
         self._quiet_s = quiet_s
         self.stream: EventStream | None = None
 
     async def notify(self, method: str, params: bytes) -> None:
         """Pass a notification on. One that cannot be delivered is dropped: the call's answer does not depend on it."""
-        if method == "notifications/progress":
+        if method == PROGRESS:
             if self._progress_token is None:
                 return
             params = jsonrpc.joined({"progressToken": Raw(self._progress_token), **jsonrpc.members(params)})
@@ -128,9 +133,6 @@ class LegacyCalls:
         """Cancel a call of the same session; an unknown one is ignored, as the specification asks."""
         if (task := self._running.get((session, request_id))) is not None:
             task.cancel()
-
-    def __len__(self) -> int:
-        return len(self._running)
 
     def _forget(self, key: tuple[str, bytes], task: "asyncio.Task[bytes | McpError]") -> None:
         if self._running.get(key) is task:

@@ -3,8 +3,6 @@
 Sources: 2026-07-28 ``basic/patterns/subscriptions``; 2025-11-25 ``basic/transports``, "Listening for Messages".
 """
 
-from typing import Final
-
 import msgspec
 from aiohttp import web
 from msgspec import Raw
@@ -14,10 +12,8 @@ from switchyard_sidecar.downstream.hub import Hub, Subscriber
 from switchyard_sidecar.downstream.sessions import SessionState
 from switchyard_sidecar.protocol import errors, jsonrpc, meta
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.names import ACKNOWLEDGED, TOOLS_CHANGED
 from switchyard_sidecar.protocol.versions import Era
-
-_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 
 class Filter(msgspec.Struct, frozen=True, rename="camel"):
@@ -53,8 +49,8 @@ async def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id:
     honoured = b'{"toolsListChanged":true}' if wanted.tools_list_changed else b"{}"
     with hub.subscribed(Era.MODERN) as subscriber:
         stream = EventStream.open(request, fields)
-        await stream.send(jsonrpc.notification(_ACKNOWLEDGED, b'{%b,"notifications":%b}' % (tag, honoured)))
-        changed = jsonrpc.notification(_TOOLS_CHANGED, b"{%b}" % tag) if wanted.tools_list_changed else None
+        await stream.send(jsonrpc.notification(ACKNOWLEDGED, b'{%b,"notifications":%b}' % (tag, honoured)))
+        changed = jsonrpc.notification(TOOLS_CHANGED, b"{%b}" % tag) if wanted.tools_list_changed else None
         await _follow(stream, hub, subscriber, changed)
         await stream.send(jsonrpc.result_response(request_id, b'{"resultType":"complete",%b}' % tag))
         stream.end()
@@ -73,7 +69,7 @@ async def legacy_stream(request: web.BaseRequest, fields: Fields, hub: Hub, stat
         try:
             stream = EventStream.open(request, fields)
             await stream.comment()  # so that the client sees at once that it is open
-            await _follow(stream, hub, subscriber, jsonrpc.notification(_TOOLS_CHANGED))
+            await _follow(stream, hub, subscriber, jsonrpc.notification(TOOLS_CHANGED))
             stream.end()
             return stream
         finally:

@@ -5,10 +5,8 @@ The specification obliges clients to list both; real ones send one, a wildcard, 
 """
 
 from dataclasses import dataclass
-from typing import Final
 
-JSON: Final = "application/json"
-EVENT_STREAM: Final = "text/event-stream"
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from switchyard_sidecar.config.model import Timeouts
 from switchyard_sidecar.protocol import errors, jsonrpc, meta, mirrored_params
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import LOG_MESSAGE, PROGRESS
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
@@ -42,11 +43,10 @@ from switchyard_sidecar.upstream.faults import (
 )
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.modern import ModernPeer, named_headers
-from switchyard_sidecar.upstream.peer import PROGRESS, members_of
+from switchyard_sidecar.upstream.peer import members_of
 from switchyard_sidecar.upstream.transport import Heard
 
 CALL: Final = "tools/call"
-LOG_MESSAGE: Final = "notifications/message"
 
 
 @dataclass(frozen=True, slots=True)

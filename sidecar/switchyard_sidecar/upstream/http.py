@@ -32,14 +32,13 @@ from yarl import URL
 
 from switchyard_sidecar import __version__
 from switchyard_sidecar.config.model import Backend
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
 from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, Silent, TooLarge, Unreachable
 from switchyard_sidecar.upstream.resolver import Resolver
 from switchyard_sidecar.upstream.tls import Contexts, settings
 
-JSON: Final = "application/json"
-EVENT_STREAM: Final = "text/event-stream"
 ACCEPT: Final = f"{JSON}, {EVENT_STREAM}"
 
 KEEP_ALIVE_S: Final = 4.0

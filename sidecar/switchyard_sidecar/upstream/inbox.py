@@ -13,11 +13,11 @@ from msgspec import Raw
 
 from switchyard_sidecar.catalog import listing
 from switchyard_sidecar.catalog.listing import MalformedListError
-from switchyard_sidecar.protocol import jsonrpc, sse
+from switchyard_sidecar.protocol import jsonrpc, names, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.mirrored_params import SAFE_INTEGER
-from switchyard_sidecar.upstream import aside, faults, http
+from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge, Unanswered
 from switchyard_sidecar.upstream.http import Reply
 
@@ -56,12 +56,12 @@ class Inbox:
             Fault: lost, too large, not JSON-RPC, or neither JSON nor a stream of events.
         """
         match self._reply.media_type:
-            case http.JSON:
+            case names.JSON:
                 body = await self._reply.body(self._max_bytes)
                 self.bytes_read = len(body)
                 for message in await aside.read(parse, body):
                     yield message
-            case http.EVENT_STREAM:
+            case names.EVENT_STREAM:
                 async for event in self._events():
                     if event.event == "message" and event.data:  # an empty one only primes the stream's id
                         for message in await aside.read(parse, event.data):

@@ -15,13 +15,13 @@ from msgspec import Raw
 from switchyard_sidecar.protocol import errors, jsonrpc, meta, versions
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import CANCELLED, TOOLS_CHANGED
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.faults import Fault, Malformed, SessionLost
 from switchyard_sidecar.upstream.peer import (
     CLIENT_INFO,
-    TOOLS_CHANGED,
     RawPage,
     ServerInfo,
     concerns,
@@ -136,7 +136,7 @@ class LegacySession:
         try:
             result, _ = await self._transport.request(request_id, body, both, max_bytes=self._wire.pace.call_bytes)
         except asyncio.CancelledError:
-            cancelled = jsonrpc.notification("notifications/cancelled", b'{"requestId":%d}' % request_id)
+            cancelled = jsonrpc.notification(CANCELLED, b'{"requestId":%d}' % request_id)
             self._wire.errands.send(self._transport.send(cancelled), "cancel a call")
             raise
         finally:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from switchyard_sidecar.protocol import errors, header_values, jsonrpc, meta
+from switchyard_sidecar.protocol import errors, header_values, jsonrpc, meta, names
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
 from switchyard_sidecar.protocol.versions import Era
@@ -133,10 +133,10 @@ class ModernPeer:
 
     def _headers(self, method: str) -> dict[str, str]:
         return {
-            "Content-Type": http.JSON,
+            "Content-Type": names.JSON,
             "Accept": http.ACCEPT,
-            "MCP-Protocol-Version": self.version,
-            "Mcp-Method": method,
+            names.VERSION_HEADER: self.version,
+            names.METHOD_HEADER: method,
         }
 
     def _params(self, params: Mapping[str, bytes], capabilities: bytes, more_meta: Mapping[str, bytes]) -> bytes:
@@ -171,15 +171,15 @@ class _Subscription:
                 if not self.acknowledged:
                     raise NoStream
                 return True
-            case "notifications/subscriptions/acknowledged":
+            case names.ACKNOWLEDGED:
                 if not is_true(members_of(members_of(message.params).get("notifications")), "toolsListChanged"):
                     raise NoStream
                 if not self.acknowledged:
                     self.acknowledged = True
                     self.opened()
-            case "notifications/tools/list_changed":
+            case names.TOOLS_CHANGED:
                 self.changed()
-            case "notifications/cancelled":
+            case names.CANCELLED:
                 ended = members_of(message.params).get("requestId")
                 return ended is not None and bytes(ended) == self.request_id
         return False
@@ -187,7 +187,7 @@ class _Subscription:
 
 def named_headers(tool: str) -> dict[str, str]:
     """The header that repeats a tool's name in ``tools/call``."""
-    return {"Mcp-Name": header_values.encode(tool)}
+    return {names.NAME_HEADER: header_values.encode(tool)}
 
 
 async def discover(peer: ModernPeer, *, limit_s: float) -> era.Outcome:

@@ -10,10 +10,9 @@ from msgspec import Raw
 from switchyard_sidecar import __version__
 from switchyard_sidecar.protocol import jsonrpc, meta
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import PROGRESS
 from switchyard_sidecar.protocol.versions import Era
 
-PROGRESS: Final = "notifications/progress"
-TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 CLIENT_INFO: Final = b'{"name":"switchyard","version":"%b"}' % __version__.encode()
 """Who we are, to every backend."""
 

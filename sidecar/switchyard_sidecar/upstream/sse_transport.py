@@ -14,6 +14,7 @@ from yarl import URL
 from switchyard_sidecar.protocol import meta, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON, LOG_MESSAGE, PROGRESS
 from switchyard_sidecar.upstream import aside, faults, http, inbox
 from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.faults import (
@@ -25,14 +26,14 @@ from switchyard_sidecar.upstream.faults import (
     TooLarge,
     Unreachable,
 )
-from switchyard_sidecar.upstream.peer import PROGRESS, members_of
+from switchyard_sidecar.upstream.peer import members_of
 from switchyard_sidecar.upstream.transport import Heard
 from switchyard_sidecar.upstream.wire import Wire
 
 MAX_WAITING: Final = 256
 """Messages that wait to be taken by one request. Further notifications are dropped; the answer never is."""
 
-_FOR_CALLERS: Final = frozenset({PROGRESS, "notifications/message"})
+_FOR_CALLERS: Final = frozenset({PROGRESS, LOG_MESSAGE})
 
 
 class HttpSse:
@@ -115,7 +116,7 @@ class HttpSse:
         async with self._wire.http.send(
             self._wire.endpoint,
             "POST",
-            {"Content-Type": http.JSON, "Accept": http.ACCEPT},
+            {"Content-Type": JSON, "Accept": http.ACCEPT},
             body,
             url=url,
             cookies=self._cookies,
@@ -153,11 +154,11 @@ class HttpSse:
     async def _read(self, stray: Heard) -> None:
         decoder = sse.Decoder(self._max_event_bytes)
         async with self._wire.http.send(
-            self._wire.endpoint, "GET", {"Accept": http.EVENT_STREAM}, cookies=self._cookies, repeatable=True
+            self._wire.endpoint, "GET", {"Accept": EVENT_STREAM}, cookies=self._cookies, repeatable=True
         ) as reply:
             if not reply.ok:
                 raise Refused(reply.status)
-            if reply.media_type != http.EVENT_STREAM:
+            if reply.media_type != EVENT_STREAM:
                 raise Malformed(faults.NO_ENDPOINT)
             async for chunk in reply.chunks():
                 try:

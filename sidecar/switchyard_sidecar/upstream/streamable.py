@@ -12,6 +12,7 @@ import aiohttp
 
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.jsonrpc import Message
+from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON, SESSION_HEADER, VERSION_HEADER
 from switchyard_sidecar.upstream import faults, http, inbox
 from switchyard_sidecar.upstream.faults import Disconnected, Malformed, NoStream, Refused, SessionLost
 from switchyard_sidecar.upstream.http import Reply
@@ -19,9 +20,7 @@ from switchyard_sidecar.upstream.inbox import Inbox
 from switchyard_sidecar.upstream.transport import Heard
 from switchyard_sidecar.upstream.wire import Wire
 
-SESSION_HEADER: Final = "Mcp-Session-Id"
 MAX_SESSION_ID_CHARS: Final = 4096
-VERSION_HEADER: Final = "MCP-Protocol-Version"
 FIRST_VERSION_WITH_HEADER: Final = "2025-06-18"
 RESUME_S: Final = 1.0
 """Wait before a broken answer is taken up again, where the server does not say."""
@@ -126,7 +125,7 @@ class StreamableHttp:
                 raise SessionLost
             if reply.status == 409 or faults.is_ambiguous(reply.status):
                 raise Refused(reply.status)  # 409: in the server's eyes the stream before this one is still there
-            if not reply.ok or reply.media_type != http.EVENT_STREAM:
+            if not reply.ok or reply.media_type != EVENT_STREAM:
                 raise NoStream
             opened()
             messages = Inbox(reply, self._wire.pace.stream_event_bytes)
@@ -157,13 +156,13 @@ class StreamableHttp:
         return headers
 
     def _post(self, body: bytes, *, repeatable: bool = False) -> AbstractAsyncContextManager[Reply]:
-        headers = {"Content-Type": http.JSON, "Accept": http.ACCEPT, **self._headers()}
+        headers = {"Content-Type": JSON, "Accept": http.ACCEPT, **self._headers()}
         return self._wire.http.send(
             self._wire.endpoint, "POST", headers, body, cookies=self._cookies, repeatable=repeatable
         )
 
     def _get(self, headers: dict[str, str]) -> AbstractAsyncContextManager[Reply]:
-        headers = {"Accept": http.EVENT_STREAM, **headers, **self._headers()}
+        headers = {"Accept": EVENT_STREAM, **headers, **self._headers()}
         return self._wire.http.send(self._wire.endpoint, "GET", headers, cookies=self._cookies, repeatable=True)
 
     async def _check(self, reply: Reply) -> None:
