@@ -4,7 +4,6 @@ Everything here is synchronous: the programs are processes of their own, each wi
 """
 
 import json
-import os
 import queue
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
+from required import IN_CI, missing
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "tests" / "counterparts"
@@ -45,16 +44,13 @@ class Program:
 
     def available(self) -> bool:
         """Whether it can be started here. CI has to have them all: there, starting it says what is missing."""
-        return installed()[self.part] is not None or os.environ.get("CI") == "true"
+        return installed()[self.part] is not None or IN_CI
 
     def command(self) -> list[str]:
         """What to execute. Skips the test when the part is not installed; fails it where CI requires it."""
         folder = installed()[self.part]
         if folder is None:
-            reason = f"{self.part} is not installed: run scripts/counterparts.py install"
-            if os.environ.get("CI") == "true":
-                pytest.fail(reason)
-            pytest.skip(reason)
+            missing(f"{self.part} is not installed: run scripts/counterparts.py install")
         program, *rest = self.arguments
         match self.part.partition("/")[0]:
             case "python":

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from required import missing
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Certificates:
 def make(folder: Path) -> Certificates:
     """Make all of them; skips the test where there is no ``openssl``."""
     if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl program")
+        missing("there is no openssl program")
     _openssl(
         folder,
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 2"
