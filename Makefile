@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup counterparts lock lint test demo bench soak clean
+.PHONY: help setup counterparts lock lint test e2e wheels demo bench soak clean
 
 help:                ## list the verbs
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -28,6 +28,13 @@ demo: setup          ## four real MCP servers of both eras, federated: list, liv
 test: counterparts   ## every test that needs no cluster
 	$(BIN)/python -m pytest $(ARGS)
 
+e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leaves it, KIND_NODE_IMAGE and PYTHON_IMAGE choose images
+	$(BIN)/python -m pytest tests/e2e $(ARGS)
+
+wheels: setup        ## collect into build/wheels what the images are made of, for builds without a network
+	for each in requirements/build requirements/operator requirements/sidecar tests/counterparts/python/mcp1 tests/counterparts/python/mcp2; do \
+	  $(BIN)/python -m pip download --quiet --require-hashes --only-binary :all: --dest build/wheels -r $$each.txt || exit 1; done
+
 lint: setup          ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,6 +52,10 @@ lock:                ## refresh requirements/*.txt from pyproject.toml (needs uv
 	  --no-header --all-extras --group dev pyproject.toml -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --no-header -c requirements/dev.txt pyproject.toml -o requirements/sidecar.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header -c requirements/dev.txt --extra operator pyproject.toml -o requirements/operator.txt
+	echo 'hatchling>=1.27' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-header -c requirements/dev.txt - -o requirements/build.txt
 
 clean:               ## remove what the other verbs made
-	rm -rf $(VENV) .counterparts dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .counterparts build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -34,7 +34,7 @@ class Real:
     async def start(self) -> None:
         """Start it, always on the same port."""
         program = Program(self._program.part, (*self._program.arguments, "--port", str(self._port)))
-        self._process = process = await asyncio.to_thread(Process, program, self._log)
+        self._process = process = await asyncio.to_thread(Process, program.command(), self._log)
         if await asyncio.to_thread(lambda: next(process.lines(), None)) is None:
             raise RuntimeError(f"{self.player.name} did not start: see {self._log}")
 

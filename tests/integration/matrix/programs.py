@@ -8,7 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -70,8 +70,7 @@ def node(folder: Path) -> list[str]:
 class Process:
     """A running program that says JSON, one object a line, and ends when its standard input does."""
 
-    def __init__(self, program: Program, log: Path) -> None:
-        command = program.command()
+    def __init__(self, command: Sequence[str], log: Path) -> None:
         self._log = log.open("wb")
         self._process = subprocess.Popen(
             command,
@@ -232,7 +231,7 @@ class Counterparts:
     def server(self, program: Program) -> str:
         """The URL of a running server."""
         if program not in self._servers:
-            process = Process(program, self._log(program))
+            process = Process(program.command(), self._log(program))
             self._running.callback(process.close)
             self._servers[program] = next(process.lines())["url"]
         return self._servers[program]
@@ -240,7 +239,7 @@ class Counterparts:
     def client(self, program: Program) -> Client:
         """A running client, connected to nothing."""
         if program not in self._clients:
-            client = Client(Process(program, self._log(program)))
+            client = Client(Process(program.command(), self._log(program)))
             self._running.callback(client.close)
             self._clients[program] = client
         return self._clients[program]
@@ -248,7 +247,7 @@ class Counterparts:
     @contextmanager
     def another_client(self, program: Program) -> Iterator[Client]:
         """One more of the same, for the duration of the block."""
-        client = Client(Process(program, self._log(program).with_suffix(".another.log")))
+        client = Client(Process(program.command(), self._log(program).with_suffix(".another.log")))
         try:
             yield client
         finally:

@@ -1,0 +1,41 @@
+"""An agent's pod: a real sidecar container beside an app container in which SDK clients run."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from e2e.kind import Cluster
+from integration.matrix.programs import Client, Connection, Process
+
+URL: Final = "http://127.0.0.1:8811/mcp"
+"""Where the sidecar serves the other containers of its pod."""
+CLIENTS: Final = {"modern": ("/mcp2/bin/python", "client_v2.py"), "legacy": ("/mcp1/bin/python", "client_v1.py")}
+"""Programs of the counterparts' image by the era they speak here."""
+
+
+@contextmanager
+def client(cluster: Cluster, namespace: str, era: str, log: Path, *, pod: str = "agent") -> Iterator[Connection]:
+    """An SDK client in the pod's app container, connected to the sidecar beside it."""
+    command = cluster.command("exec", "-i", pod, "-n", namespace, "-c", "app", "--", *CLIENTS[era])
+    process = Process(command, log)
+    program = Client(process)
+    try:
+        with program.connected(URL) as connection:
+            yield connection
+    finally:
+        program.close()
+
+
+def names(connection: Connection) -> list[str]:
+    """What the list holds now."""
+    return [tool["name"] for tool in connection.client.ask("list")["tools"]]
+
+
+def eventually(look: Callable[[], Any], wanted: Callable[[Any], bool], *, within_s: float) -> float:
+    """Look again and again until it is as wanted; returns the seconds it took."""
+    began = time.monotonic()
+    while not wanted(seen := look()):
+        assert time.monotonic() - began < within_s, f"after {within_s} s it is still {seen}"
+    return time.monotonic() - began
