@@ -25,7 +25,8 @@ from switchyard_sidecar.config.load import ConfigError, Loaded
 from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream import pace as downstream_pace
-from switchyard_sidecar.downstream.endpoint import BODY_BYTES, Endpoint
+from switchyard_sidecar.downstream.bodies import BODY_BYTES, Bodies
+from switchyard_sidecar.downstream.endpoint import Endpoint
 from switchyard_sidecar.downstream.guard import Guard
 from switchyard_sidecar.downstream.http import Server
 from switchyard_sidecar.downstream.service import Service
@@ -117,7 +118,8 @@ class Sidecar:
         self.registry = CollectorRegistry()
         self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients)
         self.state = State(self.gateway, self._service)
-        self._endpoint = Endpoint(self._service, self._guard(_NOTHING))
+        self._bodies = Bodies(pace.clients)
+        self._endpoint = Endpoint(self._service, self._bodies, self._guard(_NOTHING))
 
     def apply(self, loaded: Loaded) -> None:
         """Take over a config that was read, whole."""
@@ -161,7 +163,7 @@ class Sidecar:
             ListenError: an address is taken or not ours.
         """
         config = self._applied.config if self._applied else _NOTHING
-        server = Server(self._endpoint.handle, self._pace.clients, body_bytes=BODY_BYTES)
+        server = Server(self._endpoint.handle, self._pace.clients, self._endpoint.known, body_bytes=BODY_BYTES)
         listener = await _listen(server, self._host, config.listener.port if port is None else port)
         own_port = listener.sockets[0].getsockname()[1]
         admin_server = Admin(self.state, self.registry)

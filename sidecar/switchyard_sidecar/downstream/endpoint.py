@@ -4,17 +4,16 @@ A request's way: guard (path, Host, Origin, method) -> body -> era -> the era's 
 wherever it is raised, becomes bytes here.
 """
 
-import asyncio
 import time
 from functools import lru_cache
 from typing import Final
 
 import structlog
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_exceptions import HTTPRequestEntityTooLarge
 
+from switchyard_sidecar.downstream.bodies import Bodies, is_small_and_here
 from switchyard_sidecar.downstream.envelope import Envelope, is_modern_version, open_message, string, unsupported
+from switchyard_sidecar.downstream.express import Express
 from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
 from switchyard_sidecar.downstream.http import Answer, Fields, Reply, rpc_error
 from switchyard_sidecar.downstream.legacy import LegacyMethods
@@ -29,25 +28,25 @@ from switchyard_sidecar.protocol.versions import Era
 
 log = structlog.get_logger(__name__)
 
-BODY_BYTES: Final = 4 * 1024 * 1024
-"""Largest accepted request body."""
 RETRY_AFTER_S: Final = 1
 """What an overloaded gateway asks its clients to wait."""
-_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-"""For clients that wait with a large body until they are told to send it (RFC 9110, 10.1.1)."""
 
 
 class Endpoint:
     """Serves one listener. Call :meth:`handle` for each request, :meth:`configure` when the config has changed."""
 
-    def __init__(self, service: Service, guard: Guard) -> None:
+    def __init__(self, service: Service, bodies: Bodies, guard: Guard) -> None:
         self._service = service
+        self._bodies = bodies
         self._modern = ModernMethods(service)
         self._legacy = LegacyMethods(service)
+        self.known = Express(service.pace.remembered)
+        """Requests that need no second look, until the config changes."""
         self.configure(guard)
 
     def configure(self, guard: Guard) -> None:
         """Take over a changed listener; the service has the changed config already."""
+        self.known.forget()
         self._guard = guard
         self._eras = {Era(name.lower()) for name in self._service.config.protocols}
 
@@ -67,14 +66,21 @@ class Endpoint:
                 case _:
                     return Reply(204, fields=self._guard.preflight(headers))
         except McpError as error:
-            return self._refused(error, None, error.status or 400, fields)
+            reply = self._refused(error, None, error.status or 400, fields)
+            reply.keep_alive = request.content.is_eof()  # what is left of a body is not worth reading
+            return reply
 
     async def _post(self, request: web.BaseRequest, fields: Fields) -> Answer:
         check_body_headers(request.headers)
         accepted = _accepted(request)
         if not accepted.json and not accepted.event_stream:
             raise not_acceptable(f"{JSON} or {EVENT_STREAM}")
-        body = await _read(request, self._service.pace.body_s)
+        if is_small_and_here(request):
+            return await self._message(request, fields, accepted, request.content.read_nowait())
+        async with self._bodies.held_whole(request) as body:
+            return await self._message(request, fields, accepted, body)
+
+    async def _message(self, request: web.BaseRequest, fields: Fields, accepted: Accepted, body: bytes) -> Answer:
         version = request.headers.get(VERSION_HEADER)
         if jsonrpc.is_batch(body):
             return await self._batch(request, fields, body, accepted)
@@ -153,14 +159,12 @@ class Endpoint:
         error.status = 400
         raise error
 
-    def _refused(self, error: McpError, request_id: bytes | None, status: int, fields: Fields) -> Answer:
+    def _refused(self, error: McpError, request_id: bytes | None, status: int, fields: Fields) -> Reply:
         if status == 405:
             fields = (*fields, ("Allow", ", ".join(self._guard.methods)))
         elif status in {429, 503}:
             fields = (*fields, ("Retry-After", str(RETRY_AFTER_S)))
-        reply = rpc_error(error, request_id, status, fields)
-        reply.keep_alive = status not in {408, 413, 415}  # what is left of the body is not worth reading
-        return reply
+        return rpc_error(error, request_id, status, fields)
 
 
 def _check_legacy(request: web.BaseRequest) -> None:
@@ -171,27 +175,6 @@ def _check_legacy(request: web.BaseRequest) -> None:
     """
     if is_modern_version(request.headers.get(VERSION_HEADER)):
         raise McpError(errors.INVALID_REQUEST, f"{request.method} is not part of this protocol version", status=405)
-
-
-async def _read(request: web.BaseRequest, limit_s: float) -> bytes:
-    """The body, if it comes within ``limit_s``.
-
-    Raises:
-        McpError: HTTP status 413 (too large), 408 (too slow) or 400 (cut off or garbled).
-    """
-    try:
-        if request.content.is_eof():
-            return await request.read()  # it came with the headers, as most do: no timer, no waiting
-        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
-            request.transport.write(_CONTINUE)
-        async with asyncio.timeout(limit_s):
-            return await request.read()
-    except HTTPRequestEntityTooLarge:
-        raise McpError(errors.INVALID_REQUEST, f"The body exceeds {BODY_BYTES} bytes", status=413) from None
-    except TimeoutError:
-        raise McpError(errors.INVALID_REQUEST, f"The body did not arrive within {limit_s:g} s", status=408) from None
-    except (HttpProcessingError, web.RequestPayloadError):
-        raise McpError(errors.INVALID_REQUEST, "The body is not framed as HTTP says", status=400) from None
 
 
 def _path(request: web.BaseRequest) -> str:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times in seconds."""
+    """Times in seconds, sizes in bytes."""
 
     idle_s: float = 120.0
     """A connection without a request is closed after this long, also one that was never asked anything."""
     body_s: float = 30.0
     """A client may take this long to send its body."""
+    bodies_bytes: int = 32 * 1024 * 1024
+    """Request bodies in memory, all together; beyond it the largest that still arrive are refused with 503."""
     write_s: float = 10.0
     """A client that takes none of what is written to it for this long is dropped."""
     quiet_s: float = 10.0
@@ -24,6 +26,9 @@ class Pace:
     """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""
     close_s: float = 1.0
     """After that, answers that are being written are waited for this long."""
+    remembered: int = 512
+    """List requests that are remembered once answered, of at most 4 KiB each, and answered without a second look
+    afterwards; 0: none is."""
     streams: int = 20_000
     """Open change streams; one more is refused with 503."""
     calls: int = 2_000
