@@ -1,0 +1,84 @@
+"""Where the API server is, and how we are let in. What configurations look like is the official client's business.
+
+The order is that of other controllers (controller-runtime, ``pkg/client/config``): a file that is named, ``KUBECONFIG``, the pod's
+service account, ``~/.kube/config``. Tokens are short-lived: each request takes the present one, and one that is refused makes
+the configuration be read anew, once.
+"""
+
+import os
+import ssl
+from pathlib import Path
+from typing import Final
+
+from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from kubernetes.aio.client import Configuration
+from kubernetes.aio.client.rest import RESTClientObject
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+
+_UNAUTHORIZED: Final = 401
+
+
+class NoAccess(Exception):  # noqa: N818 - the name says it
+    """No usable configuration, or its credentials cannot be had."""
+
+
+class Access:
+    """The way to one API server. May be used by several event loops: what changes is replaced, never altered."""
+
+    def __init__(self, configuration: Configuration, kubeconfig: Path | None) -> None:
+        self._configuration = configuration
+        self._kubeconfig = kubeconfig
+
+    @classmethod
+    async def load(cls, kubeconfig: Path | None = None) -> "Access":
+        """Find the configuration; ``kubeconfig`` before all others.
+
+        Raises:
+            NoAccess: there is none, or it cannot be used.
+        """
+        return cls(await _configuration(kubeconfig), kubeconfig)
+
+    @property
+    def server(self) -> str:
+        """The API server's base URL."""
+        return str(self._configuration.host).rstrip("/")
+
+    @property
+    def proxy(self) -> str | None:
+        """The proxy on the way, if the configuration names one."""
+        return self._configuration.proxy
+
+    def tls(self) -> ssl.SSLContext:
+        """The API server's authorities and our client certificate, read now. Blocks for the time of reading files."""
+        return RESTClientObject(self._configuration).ssl_context
+
+    async def authorize(self, request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+        """Send a request with the present credentials: an aiohttp client middleware."""
+        await self._sign(request)
+        response = await send(request)
+        if response.status == _UNAUTHORIZED:
+            response.close()
+            self._configuration = await _configuration(self._kubeconfig)
+            await self._sign(request)
+            response = await send(request)
+        return response
+
+    async def _sign(self, request: ClientRequest) -> None:
+        token = await self._configuration.get_api_key_with_prefix(
+            "BearerToken"
+        )  # the service account's, read each minute
+        if token is not None:
+            request.headers["Authorization"] = token.strip()
+
+
+async def _configuration(kubeconfig: Path | None) -> Configuration:
+    configuration = Configuration()
+    try:
+        if kubeconfig is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+            load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        else:
+            file = None if kubeconfig is None else str(kubeconfig)
+            await load_kube_config(file, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
+    except (ConfigException, OSError, ValueError) as error:
+        raise NoAccess(f"no access to an API server: {error}") from error
+    return configuration

@@ -1,0 +1,175 @@
+"""The API server, as dicts over HTTP: nothing of an object is lost that our models do not know.
+
+Nothing is tried twice here. Whoever lists tries a page again; whoever writes must look again whether it still may.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+import msgspec
+
+from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.resources import Resource
+from switchyard_sidecar import __version__
+
+FIELD_MANAGER: Final = "switchyard-operator"
+"""Owner of all fields that we write (server-side apply)."""
+
+PAGE_OBJECTS: Final = 500
+CONNECT_S: Final = 5.0
+REQUEST_S: Final = 30.0
+"""The most that one request may take, its answer included."""
+
+_JSON: Final = "application/json"
+_APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
+
+
+class KubeError(Exception):
+    """A request that did not do what it was made for."""
+
+
+class Unreachable(KubeError):  # noqa: N818 - the name says it
+    """No answer. Whether a write was done is not known."""
+
+
+class ApiError(KubeError):
+    """The API server's refusal (``Status`` object, Kubernetes API conventions, "Response Status Kind")."""
+
+    def __init__(self, status: int, reason: str, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+        """One word: ``Conflict``, ``AlreadyExists``, ``Expired`` ..."""
+        self.message = message
+        self.retry_after_s = retry_after_s
+        """What the server asks to wait before the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list."""
+
+    items: list[dict[str, Any]]
+    following: str
+    """The token of the next page; empty: this was the last."""
+
+
+class Kube:
+    """A client of one API server, for one event loop. Every method raises :class:`KubeError`."""
+
+    def __init__(self, access: Access) -> None:
+        self._server = access.server
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=access.tls()),
+            timeout=aiohttp.ClientTimeout(total=REQUEST_S, sock_connect=CONNECT_S),
+            headers={"User-Agent": f"{FIELD_MANAGER}/{__version__}", "Accept": _JSON},
+            middlewares=(access.authorize,),
+            proxy=access.proxy,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def read(self, path: str) -> dict[str, Any]:
+        """Whatever is at a path, such as discovery."""
+        return await self._request("GET", path)
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
+        """One object; ``None`` when there is none."""
+        try:
+            return await self._request("GET", resource.path(namespace, name))
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def page(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        selector: str = "",
+        following: str = "",
+        limit: int = PAGE_OBJECTS,
+    ) -> Page:
+        """A page of a list as of now; ``following`` as the page before gave it. 410: the list must begin anew."""
+        query = {"limit": str(limit)}
+        if selector:
+            query["labelSelector"] = selector
+        if following:
+            query["continue"] = following
+        answer = await self._request("GET", resource.path(namespace), query)
+        items = answer.get("items") or []
+        for item in items:  # built-in kinds are listed without saying what they are
+            item.setdefault("apiVersion", resource.api_version)
+            item.setdefault("kind", resource.kind)
+        return Page(items, answer["metadata"].get("continue") or "")
+
+    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Make an object that must not exist yet; 409 ``AlreadyExists`` when it does."""
+        return await self._request("POST", resource.path(namespace), {"fieldManager": FIELD_MANAGER}, body)
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace an object as it was when its ``resourceVersion`` was read; 409 ``Conflict`` when it has changed since."""
+        metadata = body["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"])
+        return await self._request("PUT", path, {"fieldManager": FIELD_MANAGER}, body)
+
+    async def apply(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Server-side apply, taking over fields in conflict. With ``metadata.resourceVersion``: only if that is still the latest."""
+        metadata = body["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"])
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._request("PATCH", path, query, body, _APPLY)
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = _JSON,
+    ) -> dict[str, Any]:
+        data = None if body is None else msgspec.json.encode(body)
+        headers = {} if body is None else {"Content-Type": content_type}
+        try:
+            async with self._session.request(
+                method, self._server + path, params=query, data=data, headers=headers
+            ) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error
+        tree = _tree(content)
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise _refusal(response, tree)
+        if tree is None:
+            raise Unreachable(f"{method} {path}: the answer is no JSON object")
+        return tree
+
+
+def _tree(content: bytes) -> dict[str, Any] | None:
+    try:
+        tree = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return tree if isinstance(tree, dict) else None
+
+
+def _refusal(response: aiohttp.ClientResponse, tree: dict[str, Any] | None) -> ApiError:
+    """Read a ``Status``. What is no ``Status`` comes from something in between, and is not repeated."""
+    status = tree if tree is not None and tree.get("kind") == "Status" else {}
+    after = response.headers.get("Retry-After", "")
+    return ApiError(
+        response.status,
+        status.get("reason") or response.reason or "",
+        status.get("message") or "",
+        float(after) if after.isascii() and after.isdigit() else None,
+    )
