@@ -13,7 +13,6 @@ from aiohttp import web
 
 from switchyard_sidecar.downstream.bodies import Bodies, is_small_and_here
 from switchyard_sidecar.downstream.envelope import Envelope, is_modern_version, open_message, string, unsupported
-from switchyard_sidecar.downstream.express import Express
 from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
 from switchyard_sidecar.downstream.http import Answer, Fields, Reply, rpc_error
 from switchyard_sidecar.downstream.legacy import LegacyMethods
@@ -40,13 +39,10 @@ class Endpoint:
         self._bodies = bodies
         self._modern = ModernMethods(service)
         self._legacy = LegacyMethods(service)
-        self.known = Express(service.pace.remembered)
-        """Requests that need no second look, until the config changes."""
         self.configure(guard)
 
     def configure(self, guard: Guard) -> None:
         """Take over a changed listener; the service has the changed config already."""
-        self.known.forget()
         self._guard = guard
         self._eras = {Era(name.lower()) for name in self._service.config.protocols}
 
