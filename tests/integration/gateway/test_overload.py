@@ -1,0 +1,162 @@
+"""More clients than can be served: memory stays bounded, refusals are fast and say when to come again, and it passes."""
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fakes import hostile
+from fakes.gateway import Gateway, gateway, write_config
+from fakes.modern import ModernBackend
+from fakes.ordinary import tool
+from fakes.process import sidecar
+from fakes.waiting import PATIENCE_S
+from switchyard_sidecar.downstream import pace as downstream_pace
+from switchyard_sidecar.serving import Pace
+
+KIB = 1024
+MIB = 1024 * KIB
+SMALL_BUDGET = Pace(clients=downstream_pace.Pace(bodies_bytes=MIB))
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A client that sends its request in pieces, and reads the answer."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def send(self, data: bytes) -> None:
+        """Send a piece."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self) -> tuple[int, dict[str, str]]:
+        """Status and headers, these in lower case."""
+        async with asyncio.timeout(PATIENCE_S):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
+        start, *lines = head.split("\r\n")[:-2]
+        return int(start.split()[1]), dict(line.split(": ", 1) for line in lines)
+
+
+@asynccontextmanager
+async def sender(port: int, length: int) -> AsyncIterator[Sender]:
+    """A client that has announced a body of so many bytes, and sent none of it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        one = Sender(reader, writer)
+        await one.send(
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n" % length
+        )
+        yield one
+    finally:
+        writer.close()
+
+
+def padded_list(size: int) -> bytes:
+    """A legacy ``tools/list`` of so many bytes."""
+    head, tail = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"', b'"}}'
+    return head + b"x" * (size - len(head) - len(tail)) + tail
+
+
+def port_of(gw: Gateway) -> int:
+    """Where a gateway in this process listens."""
+    return int(gw.url.split("/")[2].rpartition(":")[2])
+
+
+async def test_large_body_that_stalls_gives_way_to_smaller_ones(tmp_path: Path) -> None:
+    """It is told so at once, by 503 with ``Retry-After`` and the end of its connection; the others are served."""
+    async with (
+        gateway(tmp_path, {}, pace=SMALL_BUDGET) as gw,
+        sender(port_of(gw), 900 * KIB) as stalled,
+        sender(port_of(gw), 400 * KIB) as other,
+    ):
+        await stalled.send(b"x" * 600 * KIB)
+        body = padded_list(400 * KIB)
+        await other.send(body[:-1])
+        status, headers = await stalled.answer()
+        assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+        await other.send(body[-1:])
+        assert (await other.answer())[0] == 200
+
+
+async def test_small_bodies_are_served_whatever_large_ones_do(tmp_path: Path) -> None:
+    """Whether they come with their head or after it."""
+    async with gateway(tmp_path, {}, pace=SMALL_BUDGET) as gw, AsyncExitStack() as stack:
+        for _ in range(10):
+            stalled = await stack.enter_async_context(sender(port_of(gw), 900 * KIB))
+            await stalled.send(b"x" * 300 * KIB)
+        assert (await gw.modern.list()).names == []
+        for _ in range(10):
+            slow = await stack.enter_async_context(sender(port_of(gw), 60 * KIB))
+            body = padded_list(60 * KIB)
+            await slow.send(body[:KIB])
+            await slow.send(body[KIB:])
+            assert (await slow.answer())[0] == 200
+
+
+async def test_large_arguments_count_until_their_call_is_answered(tmp_path: Path) -> None:
+    """They are in memory for so long. Small calls are relayed all the while, large ones again when there is room."""
+    gate = asyncio.Event()
+    large = {"x": "x" * 700 * KIB}
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=SMALL_BUDGET) as gw:
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        calling = asyncio.create_task(gw.modern.call("a", large))
+        await backend.received("tools/call")
+        refused = await gw.modern.call("a", large)
+        assert (refused.status, refused.error["code"], refused.headers["Retry-After"]) == (503, -32603, "1")
+        small = asyncio.create_task(gw.modern.call("a", {"x": "y"}))
+        await backend.received("tools/call", 2)
+        gate.set()
+        assert (await calling).text["arguments"] == large
+        assert (await small).text["arguments"] == {"x": "y"}
+        assert (await gw.modern.call("a", large)).text["arguments"] == large
+
+
+async def test_body_that_says_it_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    """Four megabytes need not be sent to learn that they were too many."""
+    async with gateway(tmp_path, {}) as gw, sender(port_of(gw), 5 * MIB) as one:
+        status, headers = await one.answer()
+        assert (status, headers["connection"]) == (413, "close")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory where Linux has it")
+async def test_half_sent_bodies_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """A hundred clients that send 2 MB each and no more: most are refused at once, and everybody else is served."""
+    write_config(tmp_path, {})
+    async with sidecar(tmp_path) as running, AsyncExitStack() as stack:
+        before = running.resident_bytes
+        began = time.monotonic()
+
+        async def flood() -> int:
+            stalled = await stack.enter_async_context(sender(running.port, 3 * MIB))
+            try:
+                await stalled.send(b"x" * 2 * MIB)
+                return (await stalled.answer())[0]
+            except (TimeoutError, ConnectionError) as outcome:
+                return 0 if isinstance(outcome, TimeoutError) else -1
+
+        flooding = [asyncio.create_task(flood()) for _ in range(100)]
+        answers = [await asked(running.port) for _ in range(20)]
+        outcomes = Counter([await each for each in flooding])
+        assert set(answers) == {200}
+        assert outcomes[503] >= 80, outcomes
+        assert outcomes[0] <= 12, "more are held than the budget has room for"
+        assert running.resident_bytes - before < 150 * MIB
+        assert time.monotonic() - began < 2 * PATIENCE_S
+
+
+async def asked(port: int) -> int:
+    """The status of an ordinary request."""
+    body = padded_list(200)
+    async with sender(port, len(body)) as one:
+        await one.send(body)
+        return (await one.answer())[0]
