@@ -1,0 +1,263 @@
+"""What kopf sees of the cluster, handed to the controller's own event loop.
+
+kopf holds the watches: it lists, resumes at bookmarks, notices a silent connection and connects again. It gets a thread and a
+loop for itself, since it cancels foreign tasks when it ends and takes over signal handlers when it starts. Nothing of it is
+used but ``on.event``, which writes nothing to anybody's object.
+
+Two things it does not tell, and we read off its requests: that it lists anew after history was lost (410 Gone), whereupon what
+was deleted meanwhile never shows; and that a watch stands.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from random import uniform
+from typing import Any, Final, TypeAlias
+
+import aiohttp
+import kopf
+import uvloop
+from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+
+from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.resources import Resource
+
+SERVER_TIMEOUT_S: Final = 300
+"""After this long the API server ends a watch, which then goes on where it was."""
+CLIENT_TIMEOUT_S: Final = 330.0
+CONNECT_S: Final = 10.0
+REQUEST_S: Final = 60.0
+"""The most that a page of a list may take."""
+PAGE_OBJECTS: Final = 500
+INACTIVITY_S: Final = 75.0
+"""Silence after which a watch counts as dead. Bookmarks come each minute (kube-apiserver, ``cacher.go``)."""
+BEAT_S: Final = 5.0
+"""The distance of signs of life from kopf's thread."""
+STOP_S: Final = 5.0
+"""The most that is waited for kopf's end."""
+_LONGEST_BACKOFF_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One watch: a resource, in one namespace or in all."""
+
+    resource: Resource
+    namespace: str | None
+
+    def __str__(self) -> str:
+        return f"{self.resource} in {self.namespace}" if self.namespace else str(self.resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object as it was at some moment."""
+
+    resource: Resource
+    type: str | None
+    """``ADDED``, ``MODIFIED``, ``DELETED``; ``None``: from a list."""
+    raw: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """kopf has begun to list: of what was deleted before, no more events will come."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The API server has begun to answer a watch."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """kopf's thread is alive."""
+
+
+Sight: TypeAlias = Seen | Listed | Connected | Beat
+
+
+class WatchEnded(Exception):  # noqa: N818 - the name says it
+    """kopf has ended, which it does only when it cannot go on: the process has to start anew."""
+
+
+class Watching:
+    """kopf in its thread. ``selectors`` says what to watch of which resource; ``namespaces`` empty: in all of them."""
+
+    def __init__(
+        self,
+        access: Access,
+        selectors: dict[Resource, str],
+        namespaces: Collection[str],
+        hand: Callable[[Sight], None],
+        *,
+        inactivity_s: float = INACTIVITY_S,
+    ) -> None:
+        self._access = access
+        self._selectors = selectors
+        self._namespaces = tuple(namespaces)
+        self._hand = hand
+        self._inactivity_s = inactivity_s
+        self._streams = {stream.resource.path(stream.namespace): stream for stream in streams(selectors, namespaces)}
+
+    async def run(self) -> None:
+        """Watch until cancelled; ``hand`` is called in the loop that this runs in.
+
+        Raises:
+            WatchEnded: kopf could not go on.
+        """
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[BaseException | None] = loop.create_future()
+        thread = _Thread(self, loop, ended)
+        thread.start()
+        try:
+            error = await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            thread.stop()
+            await asyncio.wait([ended], timeout=STOP_S)
+            raise
+        raise WatchEnded(f"kopf has ended: {error!r}") from error
+
+    async def operate(self, hand: Callable[[Sight], None], stopped: asyncio.Event) -> None:
+        """Run kopf in the present loop until ``stopped``, handing over in that loop."""
+        beating = asyncio.create_task(_beat(hand), name="beat")
+        try:
+            await kopf.operator(
+                registry=self._registry(hand),
+                settings=self._settings(),
+                standalone=True,
+                clusterwide=not self._namespaces,
+                namespaces=self._namespaces,
+                stop_flag=stopped,
+            )
+        finally:
+            beating.cancel()
+
+    def _registry(self, hand: Callable[[Sight], None]) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
+
+        async def observe(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+            response = await send(request)
+            stream = self._streams.get(request.url.path)
+            if stream is not None and response.ok:
+                if "watch" in request.url.query:
+                    hand(Connected(stream))
+                elif "continue" not in request.url.query:
+                    hand(Listed(stream))
+            return response
+
+        @kopf.on.login(registry=registry)
+        async def login(**_: Any) -> kopf.AiohttpSession:
+            session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._access.tls()),
+                middlewares=(observe, self._access.authorize),
+                proxy=self._access.proxy,
+            )
+            return kopf.AiohttpSession(aiohttp_session=session, server=self._access.server)
+
+        async def seen(*, event: kopf.RawEvent, param: Any = None, **_: Any) -> None:
+            hand(Seen(param, event["type"], dict(event["object"])))
+
+        for resource in self._selectors:
+            kopf.on.event(
+                group=resource.group,
+                version=resource.version,
+                plural=resource.plural,
+                id=str(resource),
+                param=resource,
+                registry=registry,
+            )(seen)
+        return registry
+
+    def _settings(self) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        settings.posting.enabled = False
+        settings.scanning.disabled = True
+        settings.watching.server_timeout = SERVER_TIMEOUT_S
+        settings.watching.client_timeout = CLIENT_TIMEOUT_S
+        settings.watching.connect_timeout = CONNECT_S
+        settings.watching.inactivity_timeout = self._inactivity_s
+        settings.watching.reconnect_backoff = 1.0
+        settings.watching.chunk_size = PAGE_OBJECTS
+        settings.networking.request_timeout = REQUEST_S
+        settings.networking.connect_timeout = CONNECT_S
+        settings.networking.error_backoffs = _Backoffs()
+        settings.queueing.idle_timeout = 1.0  # a task for each object that was seen lately
+        for resource, selector in self._selectors.items():
+            if selector:
+                settings.watching.label_selectors[resource.group, resource.version, resource.plural] = selector
+        return settings
+
+
+def streams(resources: Collection[Resource], namespaces: Collection[str]) -> Iterator[Stream]:
+    """The watches that cover these resources; ``namespaces`` empty: all."""
+    for resource in resources:
+        for namespace in namespaces if resource.namespaced and namespaces else (None,):
+            yield Stream(resource, namespace)
+
+
+class _Thread(threading.Thread):
+    """kopf's thread. It is not waited for when the process ends: everything it does is reading."""
+
+    def __init__(
+        self, watching: Watching, home: asyncio.AbstractEventLoop, ended: asyncio.Future[BaseException | None]
+    ) -> None:
+        super().__init__(name="kopf", daemon=True)
+        self._watching = watching
+        self._home = home
+        self._ended = ended
+        self._loop = uvloop.new_event_loop()
+        self._stopped = asyncio.Event()
+
+    def run(self) -> None:
+        # Of kopf's messages about itself one is a warning: that signals are not its business in a thread.
+        logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
+        error: BaseException | None = None
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._watching.operate(self._hand, self._stopped))
+        except BaseException as caught:  # noqa: BLE001 - handed to whoever waits for the end
+            error = caught
+        self._call_home(self._finish, error)
+
+    def stop(self) -> None:
+        """Ask kopf to end; from the home loop."""
+        with suppress(RuntimeError):  # it has ended by itself
+            self._loop.call_soon_threadsafe(self._stopped.set)
+
+    def _finish(self, error: BaseException | None) -> None:
+        if not self._ended.done():
+            self._ended.set_result(error)
+
+    def _hand(self, sight: Sight) -> None:
+        self._call_home(self._watching._hand, sight)  # noqa: SLF001 - one thing in two loops
+
+    def _call_home(self, call: Callable[..., None], *arguments: Any) -> None:
+        if not self._home.is_closed():
+            self._home.call_soon_threadsafe(call, *arguments)
+
+
+class _Backoffs:
+    """Delays between attempts, without end: an API server that is away, or refuses for now, is waited for.
+
+    kopf goes through them anew for each request.
+    """
+
+    def __iter__(self) -> Iterator[float]:
+        delay_s = 0.5
+        while True:
+            yield delay_s * uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+            delay_s = min(2 * delay_s, _LONGEST_BACKOFF_S)
+
+
+async def _beat(hand: Callable[[Sight], None]) -> None:
+    while True:
+        hand(Beat())
+        await asyncio.sleep(BEAT_S)
