@@ -56,6 +56,8 @@ class Page:
     items: list[dict[str, Any]]
     following: str
     """The token of the next page; empty: this was the last."""
+    resource_version: str
+    """Of the whole list: the moment that all its pages show."""
 
 
 class Kube:
@@ -111,7 +113,8 @@ class Kube:
         for item in items:  # built-in kinds are listed without saying what they are
             item.setdefault("apiVersion", resource.api_version)
             item.setdefault("kind", resource.kind)
-        return Page(items, answer["metadata"].get("continue") or "")
+        metadata = answer["metadata"]
+        return Page(items, metadata.get("continue") or "", metadata.get("resourceVersion") or "")
 
     async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
         """Make an object that must not exist yet; 409 ``AlreadyExists`` when it does."""

@@ -1,5 +1,6 @@
 """The resources that the controller reads and writes, where the API server has them, and what is watched of each."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +36,24 @@ class Resource:
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What one watch or list covers: a resource, in one namespace or (``None``) in all."""
+
+    resource: Resource
+    namespace: str | None
+
+    def __str__(self) -> str:
+        return f"{self.resource} in {self.namespace}" if self.namespace is not None else str(self.resource)
+
+
+def streams(resources: Collection[Resource], namespaces: Collection[str]) -> Iterator[Stream]:
+    """The streams that cover these resources; ``namespaces`` empty: all of them."""
+    for resource in resources:
+        for namespace in namespaces if resource.namespaced and namespaces else (None,):
+            yield Stream(resource, namespace)
 
 
 BACKENDS: Final = Resource(GROUP, "v1alpha1", "mcpbackends", "MCPBackend")

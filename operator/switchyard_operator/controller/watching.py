@@ -23,7 +23,7 @@ import uvloop
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
 from switchyard_operator.controller.access import Access
-from switchyard_operator.controller.resources import Resource
+from switchyard_operator.controller.resources import Resource, Stream, streams
 
 SERVER_TIMEOUT_S: Final = 300
 """After this long the API server ends a watch, which then goes on where it was."""
@@ -39,17 +39,6 @@ BEAT_S: Final = 5.0
 STOP_S: Final = 5.0
 """The most that is waited for kopf's end."""
 _LONGEST_BACKOFF_S: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """One watch: a resource, in one namespace or in all."""
-
-    resource: Resource
-    namespace: str | None
-
-    def __str__(self) -> str:
-        return f"{self.resource} in {self.namespace}" if self.namespace else str(self.resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +183,6 @@ class Watching:
             if selector:
                 settings.watching.label_selectors[resource.group, resource.version, resource.plural] = selector
         return settings
-
-
-def streams(resources: Collection[Resource], namespaces: Collection[str]) -> Iterator[Stream]:
-    """The watches that cover these resources; ``namespaces`` empty: all."""
-    for resource in resources:
-        for namespace in namespaces if resource.namespaced and namespaces else (None,):
-            yield Stream(resource, namespace)
 
 
 class _Thread(threading.Thread):
