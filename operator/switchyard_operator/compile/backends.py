@@ -11,12 +11,17 @@ from switchyard_operator.api.backend import MCPBackend, ServiceRef
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.api.tool_filter import ToolFilter
-from switchyard_operator.compile.credentials import Credentials, Material
+from switchyard_operator.compile.credentials import Credentials, Material, Unresolved
 from switchyard_operator.compile.grants import admits, labels_unknown, withholds_credentials
 from switchyard_operator.compile.members import Member
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_sidecar.config import model as config
+
+
+def findings(backend: MCPBackend, objects: Objects, *, cluster: bool) -> tuple[Report, ...]:
+    """What is to be said of a backend whoever uses it: references that lead nowhere, fields of later releases."""
+    return tuple(_findings(backend, dict(Credentials(objects, backend.key.namespace, cluster).of(backend))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +75,7 @@ class BackendCompiler:
     def _permitted(self, member: Member, prefix: str | None, backend: MCPBackend) -> Section:
         followed = dict(Credentials(self.objects, member.key.namespace, self.cluster).of(backend))
         material = {path: each for path, each in followed.items() if isinstance(each, Material)}
-        reports = [
-            _on(backend, Severity.ERROR, each.field, each.reason, f"{each.message}; the backend is left out")
-            for each in followed.values()
-            if not isinstance(each, Material)
-        ]
-        reports += _not_available(backend)
+        reports = _findings(backend, followed)
         errors = [report for report in reports if report.severity is Severity.ERROR]
         if errors:
             return Section(_left_out(member.key, prefix, errors[0].reason), reports=tuple(reports))
@@ -157,6 +157,17 @@ def _left_out(key: Key, prefix: str | None, reason: Reason) -> config.Backend:
 
 def _url_of_service(service: ServiceRef, key: Key) -> str:
     return f"{service.scheme}://{service.name}.{key.namespace}.svc:{service.port}{service.path}"
+
+
+def _findings(backend: MCPBackend, followed: Mapping[FieldPath, Material | Unresolved]) -> list[Report]:
+    unresolved = (each for each in followed.values() if isinstance(each, Unresolved))
+    return [
+        *(
+            _on(backend, Severity.ERROR, each.field, each.reason, f"{each.message}; the backend is left out")
+            for each in unresolved
+        ),
+        *_not_available(backend),
+    ]
 
 
 def _not_available(backend: MCPBackend) -> list[Report]:

@@ -49,7 +49,7 @@ class Credentials:
     objects: Objects
     namespace: str
     require_label: bool
-    """Whether a Secret must carry the label ``switchyard.dev/credential``."""
+    """Whether what is referred to must carry the label ``switchyard.dev/credential``, as in a cluster."""
 
     def of(self, backend: MCPBackend) -> Iterator[tuple[FieldPath, Material | Unresolved]]:
         """Every reference of the backend by the path of its field, resolved or not."""
@@ -114,7 +114,7 @@ class Credentials:
     def _secret(self, name: str, key: str) -> bytes:
         secret = self.objects.secrets.get(Key(self.namespace, name))
         if secret is None:
-            raise _Failure(Reason.SECRET_NOT_FOUND, f"there is no Secret {self._at(name)}")
+            raise _Failure(Reason.SECRET_NOT_FOUND, self._absent("Secret", name))
         if self.require_label and secret.labels.get(CREDENTIAL_LABEL) != "true":
             message = f'Secret {self._at(name)} lacks the label {CREDENTIAL_LABEL}: "true"'
             raise _Failure(Reason.SECRET_NOT_LABELLED, message)
@@ -126,7 +126,7 @@ class Credentials:
     def _config_map(self, name: str, key: str) -> bytes:
         config_map = self.objects.config_maps.get(Key(self.namespace, name))
         if config_map is None:
-            raise _Failure(Reason.CONFIG_MAP_NOT_FOUND, f"there is no ConfigMap {self._at(name)}")
+            raise _Failure(Reason.CONFIG_MAP_NOT_FOUND, self._absent("ConfigMap", name))
         if key not in config_map.data:
             message = f"ConfigMap {self._at(name)} has no key {key}{_keys(config_map.data)}"
             raise _Failure(Reason.CONFIG_MAP_KEY_NOT_FOUND, message)
@@ -135,6 +135,11 @@ class Credentials:
     def _material(self, kind: str, name: str, key: str, content: bytes) -> Material:
         source = f"{kind}\0{self.namespace}\0{name}\0{key}".encode()
         return Material(f"cred_{hashlib.sha256(source).hexdigest()[:20]}", content)
+
+    def _absent(self, kind: str, name: str) -> str:
+        # In a cluster, one without the label is not seen at all.
+        label = f' with the label {CREDENTIAL_LABEL}: "true"' if self.require_label else ""
+        return f"there is no {kind} {self._at(name)}{label}"
 
     def _at(self, name: str) -> str:
         return f"{self.namespace}/{name}"
