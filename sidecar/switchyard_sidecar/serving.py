@@ -140,6 +140,7 @@ class Sidecar:
         """The config is gone: no tools, no credentials, no sessions."""
         self._applied = None
         self._service.configure(_NOTHING, (secrets.token_bytes(32),))
+        self._service.hub.end_sessions()
         self.gateway.apply(Applied(config=_NOTHING, backends={}, removed=(), session_keys=()))
         self.state.withdrawn()
         log.warning("config_withdrawn")
@@ -178,8 +179,9 @@ class Sidecar:
             self.state.listening = False
             listener.close()
             server.pre_shutdown()
-            self._service.hub.end_all()
+            self._service.hub.serve(())
             await self._service.drained()
+            self._service.hub.drop_all()
             await server.shutdown(self._pace.clients.close_s)
             await admin_server.close()
             log.info("stopped")

@@ -45,6 +45,7 @@ class Endpoint:
         """Take over a changed listener; the service has the changed config already."""
         self._guard = guard
         self._eras = {Era(name.lower()) for name in self._service.config.protocols}
+        self._service.hub.serve(self._eras)
 
     async def handle(self, request: web.BaseRequest) -> Answer:
         """Answer one HTTP request."""

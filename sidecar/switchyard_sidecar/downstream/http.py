@@ -31,6 +31,8 @@ HEADER_LINE_BYTES: Final = 32 * 1024
 """Longest accepted request line or header line; a longer one is refused with 400."""
 COPIED_BYTES: Final = 64 * 1024
 """Up to this size a body is joined with its head, which costs less than several writes; a larger one is never copied."""
+LAST_CHUNK: Final = b"0\r\n\r\n"
+"""Ends a chunked body."""
 LINGER_S: Final = 2.0
 """How long the rest of a refused body is read before the connection is closed."""
 
@@ -113,51 +115,74 @@ class EventStream:
 
     @classmethod
     def open(cls, request: web.BaseRequest, fields: Fields = ()) -> "EventStream":
-        """Write the head. Proxies are asked not to hold events back (2026-07-28 ``streamable-http``)."""
+        """Write the head."""
         stream = cls(request)
-        framing = [("Transfer-Encoding", "chunked")] if stream._chunked else []
-        fields = [
-            *fields,
-            ("Content-Type", EVENT_STREAM),
-            ("Cache-Control", "no-cache, no-transform"),
-            ("X-Accel-Buffering", "no"),
-            *framing,
-        ]
-        stream._transport.write(_head(200, fields, keep_alive=stream.keep_alive))
+        stream._transport.write(event_stream_head(fields, chunked=stream._chunked, keep_alive=stream.keep_alive))
         return stream
 
     async def send(self, message: bytes) -> None:
         """Send one JSON-RPC message as one event."""
-        await self._write(sse.encode(message))
+        if self._transport.is_closing():
+            raise ConnectionResetError("the client left")
+        self._transport.write(framed(sse.encode(message), chunked=self._chunked))
+        await cast("_Connection", self._request.protocol).drained()
 
     def remark(self) -> None:
         """Send a keep-alive, without waiting, unless the peer has not even taken what was sent before."""
         if not self._transport.is_closing() and not self._transport.get_write_buffer_size():
-            self._transport.write(self._chunk(sse.COMMENT))
-
-    async def comment(self) -> None:
-        """Send a keep-alive that carries nothing."""
-        await self._write(sse.COMMENT)
+            self._transport.write(framed(sse.COMMENT, chunked=self._chunked))
 
     def end(self) -> None:
         """Finish the body; the connection may then be used again."""
         if self._chunked and not self._transport.is_closing():
-            self._transport.write(b"0\r\n\r\n")
-
-    async def _write(self, data: bytes) -> None:
-        if self._transport.is_closing():
-            raise ConnectionResetError("the client left")
-        self._transport.write(self._chunk(data))
-        await cast("_Connection", self._request.protocol).drained()
-
-    def _chunk(self, data: bytes) -> bytes:
-        return b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data
+            self._transport.write(LAST_CHUNK)
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Nothing is left to write when the handler returns the stream."""
 
     async def write_eof(self) -> None:
         """See :meth:`prepare`."""
+
+
+class HandOver:
+    """An answer that takes the connection away from the server. ``take`` gets it, and writes the head.
+
+    All that the server keeps for requests ends with that: the task, the parser, the timer of an idle connection.
+    """
+
+    __slots__ = ("_take",)
+
+    keep_alive = False
+
+    def __init__(self, take: Callable[[asyncio.Transport], None]) -> None:
+        self._take = take
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Hand it over."""
+        connection = cast("_Connection", request.protocol)
+        await connection.drained()  # of answers before; only then is the transport as a new owner expects it
+        self._take(connection.release())
+
+    async def write_eof(self) -> None:
+        """See :meth:`prepare`."""
+
+
+def event_stream_head(fields: Fields, *, chunked: bool, keep_alive: bool) -> bytes:
+    """The head of an event stream. Proxies are asked not to hold events back (2026-07-28 ``streamable-http``)."""
+    framing = [("Transfer-Encoding", "chunked")] if chunked else []
+    fields = [
+        *fields,
+        ("Content-Type", EVENT_STREAM),
+        ("Cache-Control", "no-cache, no-transform"),
+        ("X-Accel-Buffering", "no"),
+        *framing,
+    ]
+    return _head(200, fields, keep_alive=keep_alive)
+
+
+def framed(data: bytes, *, chunked: bool) -> bytes:
+    """A part of a body whose length is not known: a chunk, or for HTTP/1.0 the bytes as they are."""
+    return b"%x\r\n%b\r\n" % (len(data), data) if chunked else data
 
 
 def joined(body: Body) -> bytes:
@@ -221,6 +246,18 @@ class _Connection(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
         self._writable.set()
+
+    def release(self) -> asyncio.Transport:
+        """Give the transport to another protocol. For the library the client is gone: it ends all that it keeps for it.
+
+        Raises:
+            ConnectionResetError: the client is gone indeed.
+        """
+        transport, self.transport = self.transport, None  # so that the library does not close it
+        if transport is None:
+            raise ConnectionResetError("the client left")
+        self.connection_lost(None)
+        return transport
 
     async def drained(self) -> None:
         """Wait until the peer has taken enough of what was written to it, however slowly.

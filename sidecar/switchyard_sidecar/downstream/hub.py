@@ -4,54 +4,66 @@ Rules, which hold for listen streams and legacy GET streams alike:
 
 1. A subscriber is told when the digest of its own view differs from what it was last told; at first, from the view at its
    acknowledgement. A view that changed and changed back tells nobody.
-2. There is one slot a subscriber, not a queue: it holds "look again". However many changes come while a slow peer is
-   written to, one notification follows, and it is never lost.
-3. Each subscriber writes from its own task under its own time limit. None waits for another.
+2. There is no queue. A subscriber whose peer has not taken what was written before is passed over, and looked at again when
+   the peer has: however many changes came meanwhile, one notification follows, and it is never lost.
+3. None waits for another. All are looked at in small batches, between which the loop does other work.
 4. A change is published only after the new list can be read here.
+5. Subscribers are kept in the order in which they were last written to. So a change tells those first who have waited
+   longest, also when it comes while another is still being told, and keep-alives are due at the front.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from itertools import islice
+from math import inf
+from typing import Final
 
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 
+BATCH: Final = 250
+"""Subscribers looked at in one turn of the loop, which takes about 4 ms when all are written to."""
 
-class Subscriber:
-    """One open stream, seen from the hub."""
 
-    __slots__ = ("_keep_alive_s", "_wake", "ending", "era", "told")
+class Subscriber(ABC):
+    """One open stream, seen from the hub: its state, and what can be done to it. None of it waits or raises."""
 
-    def __init__(self, era: Era, told: bytes, *, keep_alive_s: float, ending: bool) -> None:
+    __slots__ = ("ends_at", "era", "spoken_at", "told", "wants")
+
+    def __init__(self, era: Era, *, wants: bool, told: bytes | None = None, ends_at: float = inf) -> None:
         self.era = era
+        self.wants = wants
+        """Whether it asked to be told; a stream that asked for nothing stays open and says nothing."""
         self.told = told
-        """Digest of the view it was last told of."""
-        self.ending = ending
-        """Whether the server ends the stream."""
-        self._keep_alive_s = keep_alive_s
-        self._wake = asyncio.Event()
+        """Digest of the view it was last told of; ``None``: of the one at its acknowledgement."""
+        self.ends_at = ends_at
+        """When its session is over, by the loop's clock; infinite without a session."""
+        self.spoken_at = 0.0
+        """When it was last written to, by the loop's clock."""
 
-    def wake(self) -> None:
-        """Say "look again"."""
-        self._wake.set()
+    @property
+    @abstractmethod
+    def ready(self) -> bool:
+        """Whether its peer has taken all that was written to it, and the stream is not ending."""
 
+    @abstractmethod
+    def tell(self) -> None:
+        """Say that the list changed."""
+
+    @abstractmethod
+    def comment(self) -> None:
+        """Send a keep-alive."""
+
+    @abstractmethod
     def end(self) -> None:
-        """End the stream, gracefully, at the next look."""
-        self.ending = True
-        self._wake.set()
+        """End in order. It leaves the hub when its peer has taken the rest, or is dropped for not taking it."""
 
-    async def wait(self) -> bool:
-        """Wait for "look again"; ``False`` when the stream was silent for so long that it wants a comment."""
-        try:
-            async with asyncio.timeout(self._keep_alive_s):
-                await self._wake.wait()
-        except TimeoutError:
-            return False
-        self._wake.clear()
-        return True
+    @abstractmethod
+    def drop(self) -> None:
+        """End at once."""
 
 
 class Hub:
@@ -59,10 +71,13 @@ class Hub:
 
     def __init__(self, on_interest: Callable[[bool], None], pace: Pace) -> None:
         self._on_interest = on_interest
-        self._pace = pace
-        self._ending = False
-        self._subscribers: set[Subscriber] = set()
-        self._digests: Mapping[Era, bytes] = {Era.MODERN: b"", Era.LEGACY: b""}
+        self.pace = pace
+        self._served: Collection[Era] = tuple(Era)
+        self._digests: Mapping[Era, bytes] = dict.fromkeys(Era, b"")
+        self._subscribers: dict[Subscriber, None] = {}  # rule 5
+        self._unseen: list[Subscriber] = []
+        self._turn: asyncio.Handle | None = None
+        self._keep_alive: asyncio.Handle | None = None
         self.told_total = 0
         """Notifications handed to streams so far."""
 
@@ -73,48 +88,109 @@ class Hub:
         """Digest of the view that can be read now."""
         return self._digests[era]
 
-    def publish(self, digests: Mapping[Era, bytes]) -> None:
-        """Wake those whose view changed. Call it only when the new list can be read."""
-        self._digests = digests
-        for subscriber in self._subscribers:
-            if digests[subscriber.era] != subscriber.told:
-                subscriber.wake()
-
-    @contextmanager
-    def subscribed(self, era: Era, *, told: bytes | None = None) -> Iterator[Subscriber]:
-        """Hold a place for one stream. ``told``: what its session was told of before, if anything.
+    def check_room(self) -> None:
+        """See whether one more stream may open.
 
         Raises:
             McpError: with HTTP status 503 when there are too many.
         """
-        if len(self._subscribers) >= self._pace.streams:
+        if len(self._subscribers) >= self.pace.streams:
             raise McpError(errors.INTERNAL_ERROR, "Too many open change streams; try again later", status=503)
-        current = self._digests[era]
-        last_told = current if told is None else told
-        subscriber = Subscriber(era, last_told, keep_alive_s=self._pace.keep_alive_s, ending=self._ending)
-        if subscriber.told != current:
-            subscriber.wake()
-        self._subscribers.add(subscriber)
+
+    def join(self, subscriber: Subscriber) -> None:
+        """Tell it from now on, and at once where there is something to tell. It has been acknowledged."""
+        if subscriber.told is None:
+            subscriber.told = self._digests[subscriber.era]
+        self._to_the_end(subscriber)
         if len(self._subscribers) == 1:
             self._on_interest(True)
-        try:
-            yield subscriber
-        finally:
-            self._subscribers.discard(subscriber)
-            if not self._subscribers:
-                self._on_interest(False)
+            self._rest()
+        self.look(subscriber)
 
-    def take(self, subscriber: Subscriber) -> bool:
-        """Whether it is to be told now; its slot is then empty again."""
-        current = self._digests[subscriber.era]
-        if subscriber.told == current:
-            return False
-        subscriber.told = current
-        self.told_total += 1
-        return True
+    def leave(self, subscriber: Subscriber) -> None:
+        """Forget it: its connection is gone."""
+        del self._subscribers[subscriber]
+        if not self._subscribers:
+            self._on_interest(False)
+            self._rest()
 
-    def end_all(self) -> None:
-        """End every stream gracefully, at shutdown: those that are open, and at once any that is still asked for."""
-        self._ending = True
+    def publish(self, digests: Mapping[Era, bytes]) -> None:
+        """Tell those whose view changed. Call it only when the new list can be read."""
+        self._digests = digests
+        self._look_around()
+
+    def serve(self, eras: Collection[Era]) -> None:
+        """End the streams of eras that are not among these, also any that is asked for from now on; none is served at shutdown."""
+        self._served = eras
+        self._look_around()
+
+    def end_sessions(self) -> None:
+        """End the streams that belong to sessions: there are none any more."""
         for subscriber in self._subscribers:
+            if subscriber.ends_at != inf:
+                subscriber.ends_at = 0.0
+        self._look_around()
+
+    def drop_all(self) -> None:
+        """End at once what has not ended by itself."""
+        for subscriber in tuple(self._subscribers):
+            subscriber.drop()
+
+    def look(self, subscriber: Subscriber) -> None:
+        """Do what is due for one: end it, tell it, or nothing."""
+        if self._over(subscriber):
             subscriber.end()
+        elif self._behind(subscriber) and subscriber.ready:
+            subscriber.told = self._digests[subscriber.era]
+            self.told_total += 1
+            subscriber.tell()
+            self._to_the_end(subscriber)
+
+    def _over(self, subscriber: Subscriber) -> bool:
+        return subscriber.era not in self._served or subscriber.ends_at <= asyncio.get_running_loop().time()
+
+    def _behind(self, subscriber: Subscriber) -> bool:
+        return subscriber.wants and subscriber.told != self._digests[subscriber.era]
+
+    def _look_around(self) -> None:
+        """Look at all for whom something is due, from the next turn of the loop on; begin anew if that is under way."""
+        self._unseen = [each for each in self._subscribers if self._behind(each) or self._over(each)]
+        if self._turn is None:
+            self._next_turn()
+
+    def _next_turn(self) -> None:
+        self._turn = asyncio.get_running_loop().call_soon(self._look_at_batch) if self._unseen else None
+
+    def _look_at_batch(self) -> None:
+        batch, self._unseen = self._unseen[:BATCH], self._unseen[BATCH:]
+        for subscriber in batch:
+            if subscriber in self._subscribers:
+                self.look(subscriber)
+        self._next_turn()
+
+    def _comment(self) -> None:
+        """Send keep-alives to those that are due; at most a batch, then the loop has its turn."""
+        silent_since = asyncio.get_running_loop().time() - self.pace.keep_alive_s
+        for subscriber in list(islice(self._subscribers, BATCH)):
+            if subscriber.spoken_at > silent_since:
+                break
+            self.look(subscriber)  # its session may be over
+            if subscriber.ready:
+                subscriber.comment()
+            self._to_the_end(subscriber)  # also one that is not ready: it needs none, and stands in the way
+        self._rest()
+
+    def _rest(self) -> None:
+        """Wait until the one that was silent longest is due; for nothing when there is none."""
+        if self._keep_alive is not None:
+            self._keep_alive.cancel()
+            self._keep_alive = None
+        if (first := next(iter(self._subscribers), None)) is not None:
+            due = first.spoken_at + self.pace.keep_alive_s
+            self._keep_alive = asyncio.get_running_loop().call_at(due, self._comment)
+
+    def _to_the_end(self, subscriber: Subscriber) -> None:
+        """Make it the last in order."""
+        subscriber.spoken_at = asyncio.get_running_loop().time()
+        self._subscribers.pop(subscriber, None)
+        self._subscribers[subscriber] = None

@@ -92,9 +92,11 @@ class LegacyMethods:
         """
         if not accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
-        session = self._session(request)
-        state = self._service.sessions.state(session) if session else None
-        return await streams.legacy_stream(request, fields, self._service.hub, state)
+        hub = self._service.hub
+        if (session := self._session(request)) is None:
+            return streams.legacy_stream(request, fields, hub)
+        state = self._service.sessions.state(session)
+        return streams.legacy_stream(request, fields, hub, state, left_s=session.left_s(unix_now()))
 
     async def end(self, request: web.BaseRequest, fields: Fields) -> Answer:
         """Serve DELETE: end the session, its stream, and its sessions with backends.

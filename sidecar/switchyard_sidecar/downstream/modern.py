@@ -78,7 +78,7 @@ class ModernMethods:
         wanted = streams.read_filter(exchange.envelope.params)
         if not exchange.accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
-        return await streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted)
+        return streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted)
 
     async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
         service, envelope = self._service, exchange.envelope

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LIFETIME_S: Final = 24 * 3600
 """A session older than this is unknown; its client makes a new one."""
+SKEW_S: Final = 60
+"""The clocks of two replicas may differ by this much: one may see a session that has not begun yet."""
 REMEMBERED: Final = 10_000
 """Sessions whose state is kept, and ended sessions remembered, before the oldest is forgotten."""
 
@@ -40,6 +42,10 @@ class Session:
     version: str
     began_at: int
     """Unix seconds."""
+
+    def left_s(self, now: int) -> int:
+        """Seconds until it expires; none or less when it has. ``now``: Unix seconds."""
+        return self.began_at + LIFETIME_S - SKEW_S - now
 
 
 @dataclass(slots=True)
@@ -80,9 +86,12 @@ class Sessions:
         form, version, began_at, identity, owner = _HEAD.unpack(payload)
         name = identity.hex()
         known = form == _FORMAT and version < len(_VERSIONS) and name not in self._ended
-        if not known or owner != _digest(principal) or not 0 <= now - began_at + 60 < LIFETIME_S:
+        if not known or owner != _digest(principal):
             raise _unknown()
-        return Session(name, _VERSIONS[version], began_at)
+        session = Session(name, _VERSIONS[version], began_at)
+        if began_at > now + SKEW_S or session.left_s(now) <= 0:
+            raise _unknown()
+        return session
 
     def state(self, session: Session) -> SessionState:
         """What is remembered of a session; of an unknown one, a fresh state that is remembered from now on."""

@@ -3,14 +3,19 @@
 Sources: 2026-07-28 ``basic/patterns/subscriptions``; 2025-11-25 ``basic/transports``, "Listening for Messages".
 """
 
+import asyncio
+from functools import partial
+from math import inf
+
 import msgspec
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from msgspec import Raw
 
-from switchyard_sidecar.downstream.http import EventStream, Fields
-from switchyard_sidecar.downstream.hub import Hub, Subscriber
+from switchyard_sidecar.downstream.detached import DetachedStream
+from switchyard_sidecar.downstream.http import Fields, HandOver, event_stream_head, framed
+from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.sessions import SessionState
-from switchyard_sidecar.protocol import errors, jsonrpc, meta
+from switchyard_sidecar.protocol import errors, jsonrpc, meta, sse
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.names import ACKNOWLEDGED, TOOLS_CHANGED
 from switchyard_sidecar.protocol.versions import Era
@@ -39,48 +44,68 @@ def read_filter(params: dict[str, Raw]) -> Filter:
         raise McpError(errors.INVALID_PARAMS, f"Invalid params: notifications: {fault}") from None
 
 
-async def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes, wanted: Filter) -> EventStream:
-    """Serve one subscription until either side ends it.
+def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes, wanted: Filter) -> HandOver:
+    """Open a subscription, which lasts until either side ends it.
 
-    Every message carries the caller's own subscription id, which is its request id with its JSON type. A client that
-    leaves ends it by cancelling this coroutine.
+    Every message carries the caller's own subscription id, which is its request id with its JSON type.
+
+    Raises:
+        McpError: with HTTP status 503 when there are too many.
     """
+    hub.check_room()
     tag = b'"_meta":{"%b":%b}' % (meta.SUBSCRIPTION_ID.encode(), request_id)
     honoured = b'{"toolsListChanged":true}' if wanted.tools_list_changed else b"{}"
-    with hub.subscribed(Era.MODERN) as subscriber:
-        stream = EventStream.open(request, fields)
-        await stream.send(jsonrpc.notification(ACKNOWLEDGED, b'{%b,"notifications":%b}' % (tag, honoured)))
-        changed = jsonrpc.notification(TOOLS_CHANGED, b"{%b}" % tag) if wanted.tools_list_changed else None
-        await _follow(stream, hub, subscriber, changed)
-        await stream.send(jsonrpc.result_response(request_id, b'{"resultType":"complete",%b}' % tag))
-        stream.end()
-        return stream
+    chunked = request.version >= HttpVersion11
+    stream = DetachedStream(
+        hub,
+        Era.MODERN,
+        chunked=chunked,
+        changed=jsonrpc.notification(TOOLS_CHANGED, b"{%b}" % tag) if wanted.tools_list_changed else None,
+        last=jsonrpc.result_response(request_id, b'{"resultType":"complete",%b}' % tag),
+    )
+    acknowledged = jsonrpc.notification(ACKNOWLEDGED, b'{%b,"notifications":%b}' % (tag, honoured))
+    head = event_stream_head(fields, chunked=chunked, keep_alive=False)
+    return HandOver(partial(stream.begin, head + framed(sse.encode(acknowledged), chunked=chunked)))
 
 
-async def legacy_stream(request: web.BaseRequest, fields: Fields, hub: Hub, state: SessionState | None) -> EventStream:
-    """Serve a GET stream until either side ends it. Of several streams of one session the newest gets the messages."""
-    # What a stream that still looks open was told may never have arrived: its client opens another for a reason.
-    told = state.told if state else None
-    with hub.subscribed(Era.LEGACY, told=told) as subscriber:
+def legacy_stream(
+    request: web.BaseRequest, fields: Fields, hub: Hub, state: SessionState | None = None, *, left_s: float = inf
+) -> HandOver:
+    """Open a GET stream, which lasts until either side ends it, at most ``left_s`` seconds: what is left of its session.
+
+    Of several streams of one session the newest gets the messages.
+
+    Raises:
+        McpError: with HTTP status 503 when there are too many.
+    """
+    hub.check_room()
+    chunked = request.version >= HttpVersion11
+    stream = DetachedStream(
+        hub,
+        Era.LEGACY,
+        chunked=chunked,
+        changed=jsonrpc.notification(TOOLS_CHANGED),
+        # What a stream that still looks open was told may never have arrived: its client opens another for a reason.
+        told=state.told if state else None,
+        ends_at=asyncio.get_running_loop().time() + left_s,
+        on_lost=partial(_lost, state) if state else None,
+    )
+    head = event_stream_head(fields, chunked=chunked, keep_alive=False)
+    first = head + framed(sse.COMMENT, chunked=chunked)  # so that the client sees at once that it is open
+
+    def take(transport: asyncio.Transport) -> None:
         if state is not None:
             if state.stream is not None:
                 state.stream.end()
-            state.stream = subscriber
-        try:
-            stream = EventStream.open(request, fields)
-            await stream.comment()  # so that the client sees at once that it is open
-            await _follow(stream, hub, subscriber, jsonrpc.notification(TOOLS_CHANGED))
-            stream.end()
-            return stream
-        finally:
-            if state is not None and state.stream is subscriber:
-                state.told, state.stream = subscriber.told, None
+            state.stream = stream
+        stream.begin(first, transport)
+
+    return HandOver(take)
 
 
-async def _follow(stream: EventStream, hub: Hub, subscriber: Subscriber, changed: bytes | None) -> None:
-    """Write until the stream is to end: notifications as they fall due, comments while there are none."""
-    while not subscriber.ending:
-        if not await subscriber.wait():
-            await stream.comment()
-        elif changed is not None and hub.take(subscriber):
-            await stream.send(changed)
+def _lost(state: SessionState, stream: DetachedStream) -> None:
+    """Remember for the session's next stream what this one was told of, unless that was still on its way."""
+    if state.stream is stream:
+        state.stream = None
+        if not stream.lags:
+            state.told = stream.told

@@ -1,10 +1,52 @@
 """Who is told when a list changes."""
 
+import asyncio
+from collections.abc import Collection
+
 import pytest
 
-from switchyard_sidecar.downstream.hub import Hub
+from fakes.waiting import Pulse
+from switchyard_sidecar.downstream.hub import BATCH, Hub, Subscriber
 from switchyard_sidecar.downstream.pace import Pace
+from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
+
+KEEP_ALIVE_S = 0.05
+
+
+class Recorder(Subscriber):
+    """A subscriber whose peer takes what it likes."""
+
+    __slots__ = ("busy", "heard", "pulse")
+
+    def __init__(
+        self, era: Era = Era.MODERN, *, wants: bool = True, told: bytes | None = None, ends_at: float = float("inf")
+    ) -> None:
+        super().__init__(era, wants=wants, told=told, ends_at=ends_at)
+        self.busy = False
+        self.heard: list[str] = []
+        self.pulse = Pulse()
+
+    @property
+    def ready(self) -> bool:
+        return not self.busy
+
+    def tell(self) -> None:
+        self._hear("changed")
+
+    def comment(self) -> None:
+        self._hear("comment")
+
+    def end(self) -> None:
+        self.busy = True
+        self._hear("end")
+
+    def drop(self) -> None:
+        self._hear("drop")
+
+    def _hear(self, what: str) -> None:
+        self.heard.append(what)
+        self.pulse.beat()
 
 
 @pytest.fixture
@@ -14,7 +56,7 @@ def interest() -> list[bool]:
 
 @pytest.fixture
 def hub(interest: list[bool]) -> Hub:
-    hub = Hub(interest.append, Pace())
+    hub = Hub(interest.append, Pace(streams=3 * BATCH, keep_alive_s=KEEP_ALIVE_S))
     publish(hub, b"one")
     return hub
 
@@ -23,62 +65,222 @@ def publish(hub: Hub, modern: bytes, legacy: bytes | None = None) -> None:
     hub.publish({Era.MODERN: modern, Era.LEGACY: modern if legacy is None else legacy})
 
 
+def joined(hub: Hub, subscriber: Recorder) -> Recorder:
+    hub.join(subscriber)
+    return subscriber
+
+
+async def turn(times: int = 1) -> None:
+    """Let the loop have this many turns."""
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+def forget(hub: Hub, subscribers: Collection[Recorder]) -> None:
+    for subscriber in subscribers:
+        hub.leave(subscriber)
+
+
 async def test_subscriber_is_told_once_of_one_change(hub: Hub) -> None:
-    """One change, one notification, then silence."""
-    with hub.subscribed(Era.MODERN) as subscriber:
-        publish(hub, b"two")
-        assert await subscriber.wait()
-        assert hub.take(subscriber)
-        assert not hub.take(subscriber)
+    """One change, one notification, then silence; and none for what it knew when it came."""
+    subscriber = joined(hub, Recorder())
+    await turn()
+    assert subscriber.heard == []
+    publish(hub, b"two")
+    await turn(3)
+    assert subscriber.heard == ["changed"]
+    assert hub.told_total == 1
+    hub.leave(subscriber)
 
 
-async def test_storm_of_changes_is_told_once(hub: Hub) -> None:
-    """There is one slot a subscriber, not a queue, and the last change is never lost."""
-    with hub.subscribed(Era.MODERN) as subscriber:
-        for number in range(200):
-            publish(hub, b"%d" % number)
-        assert hub.take(subscriber)
-        assert not hub.take(subscriber)
-        publish(hub, b"last")
-        assert hub.take(subscriber)
+async def test_storm_of_changes_is_told_once_to_whoever_is_not_ready(hub: Hub) -> None:
+    """There is no queue: one notification follows when the peer has caught up, and the last change is never lost."""
+    subscriber = joined(hub, Recorder())
+    subscriber.busy = True
+    for number in range(200):
+        publish(hub, b"%d" % number)
+        await turn()
+    assert subscriber.heard == []
+    subscriber.busy = False
+    hub.look(subscriber)
+    hub.look(subscriber)
+    assert subscriber.heard == ["changed"]
+    publish(hub, b"last")
+    await turn()
+    assert subscriber.heard == ["changed", "changed"]
+    hub.leave(subscriber)
 
 
 async def test_change_that_is_undone_tells_nobody(hub: Hub) -> None:
     """What counts is what the subscriber was last told."""
-    with hub.subscribed(Era.MODERN) as subscriber:
-        publish(hub, b"two")
-        publish(hub, b"one")
-        assert not hub.take(subscriber)
+    subscriber = joined(hub, Recorder())
+    subscriber.busy = True
+    publish(hub, b"two")
+    await turn()
+    publish(hub, b"one")
+    subscriber.busy = False
+    hub.look(subscriber)
+    await turn()
+    assert subscriber.heard == []
+    hub.leave(subscriber)
 
 
 async def test_change_of_the_other_eras_view_tells_nobody(hub: Hub) -> None:
     """A tool that only modern clients see is no news for a legacy one."""
-    with hub.subscribed(Era.LEGACY) as subscriber:
-        publish(hub, b"two", legacy=b"one")
-        assert not hub.take(subscriber)
+    modern, legacy = joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))
+    publish(hub, b"two", legacy=b"one")
+    await turn()
+    assert (modern.heard, legacy.heard) == (["changed"], [])
+    forget(hub, [modern, legacy])
+
+
+async def test_stream_that_asked_for_nothing_is_told_nothing(hub: Hub) -> None:
+    """It stays open all the same."""
+    subscriber = joined(hub, Recorder(wants=False))
+    publish(hub, b"two")
+    await turn()
+    assert (subscriber.heard, hub.told_total, len(hub)) == ([], 0, 1)
+    hub.leave(subscriber)
 
 
 async def test_stream_that_follows_another_of_its_session_is_told_what_it_missed(hub: Hub) -> None:
-    """A change between two GET streams is not lost."""
-    with hub.subscribed(Era.LEGACY, told=b"zero") as subscriber:
-        assert await subscriber.wait()
-        assert hub.take(subscriber)
+    """A change between two GET streams is not lost, and needs no further change to be told."""
+    subscriber = joined(hub, Recorder(Era.LEGACY, told=b"zero"))
+    assert subscriber.heard == ["changed"]
+    hub.leave(subscriber)
 
 
-def test_interest_is_said_when_the_first_comes_and_the_last_leaves(hub: Hub, interest: list[bool]) -> None:
+async def test_interest_is_said_when_the_first_comes_and_the_last_leaves(hub: Hub, interest: list[bool]) -> None:
     """Backends are looked at by themselves only while anyone listens."""
-    with hub.subscribed(Era.MODERN), hub.subscribed(Era.LEGACY):
-        assert interest == [True]
+    both = [joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))]
+    assert interest == [True]
+    forget(hub, both)
     assert interest == [True, False]
 
 
-async def test_end_reaches_every_stream(hub: Hub) -> None:
-    """Shutdown gives each its graceful end, also one that is asked for meanwhile."""
-    with hub.subscribed(Era.MODERN) as one, hub.subscribed(Era.LEGACY) as two:
-        hub.end_all()
-        assert await one.wait()
-        assert await two.wait()
-        assert one.ending
-        assert two.ending
-    with hub.subscribed(Era.MODERN) as late:
-        assert late.ending
+async def test_one_more_than_there_is_room_for_is_refused(hub: Hub) -> None:
+    """Overload is said with 503."""
+    many = [joined(hub, Recorder()) for _ in range(3 * BATCH - 1)]
+    hub.check_room()
+    many.append(joined(hub, Recorder()))
+    with pytest.raises(McpError) as refused:
+        hub.check_room()
+    assert refused.value.status == 503
+    forget(hub, many)
+
+
+async def test_many_are_told_in_batches_between_which_the_loop_has_its_turn(hub: Hub) -> None:
+    """However many listen, no turn of the loop is longer than a batch; nor does whoever publishes pay for it."""
+    many = [joined(hub, Recorder()) for _ in range(2 * BATCH + 1)]
+    publish(hub, b"two")
+    told = []
+    for _ in range(4):
+        told.append(hub.told_total)
+        await turn()
+    assert told == [0, BATCH, 2 * BATCH, 2 * BATCH + 1]
+    assert all(each.heard == ["changed"] for each in many)
+    forget(hub, many)
+
+
+async def test_change_during_a_change_is_told_first_to_who_has_waited_longest(hub: Hub) -> None:
+    """Changes that follow each other quickly starve nobody, and nobody hears of one twice."""
+    many = [joined(hub, Recorder()) for _ in range(2 * BATCH)]
+    publish(hub, b"two")
+    await turn()
+    publish(hub, b"three")
+    await turn()
+    assert all(each.heard == ["changed"] for each in many)
+    await turn()
+    assert all(each.heard == ["changed"] * 2 for each in many[:BATCH])
+    assert all(each.heard == ["changed"] for each in many[BATCH:])
+    forget(hub, many)
+
+
+async def test_who_left_while_a_change_is_told_is_passed_over(hub: Hub) -> None:
+    """Nothing is done to a stream that is gone."""
+    many = [joined(hub, Recorder()) for _ in range(2 * BATCH)]
+    publish(hub, b"two")
+    await turn()
+    gone = many.pop()
+    hub.leave(gone)
+    await turn(2)
+    assert (gone.heard, hub.told_total) == ([], 2 * BATCH - 1)
+    forget(hub, many)
+
+
+async def test_silent_streams_get_comments_and_others_none(hub: Hub) -> None:
+    """A notification is as good as a comment; a peer that lags gets neither, and stands in nobody's way."""
+    silent, lagging = joined(hub, Recorder()), joined(hub, Recorder())
+    lagging.busy = True
+    talking = joined(hub, Recorder(Era.LEGACY))
+    for number in range(2, 30):
+        publish(hub, b"one", legacy=b"%d" % number)
+        await asyncio.sleep(KEEP_ALIVE_S / 5)
+    await silent.pulse.until(lambda: silent.heard.count("comment") >= 3)
+    assert set(silent.heard) == {"comment"}
+    assert set(talking.heard) == {"changed"}
+    assert lagging.heard == []
+    forget(hub, [silent, lagging, talking])
+
+
+async def test_comments_come_in_batches_and_are_paced_by_one_timer(hub: Hub) -> None:
+    """What is due at the same moment is spread over turns of the loop, and all have had theirs before anyone has another."""
+    many = [joined(hub, Recorder()) for _ in range(2 * BATCH + 1)]
+    publish(hub, b"two")
+    await turn(3)  # from now on they are silent
+    sent = sum(each.heard.count("comment") for each in many)
+    turns = []
+    while sent < len(many):
+        await turn()
+        before, sent = sent, sum(each.heard.count("comment") for each in many)
+        turns.append(sent - before)
+    assert max(turns) <= BATCH
+    assert all(each.heard[-2:] == ["changed", "comment"] for each in many)
+    forget(hub, many)
+
+
+async def test_nothing_is_left_to_do_when_nobody_listens(hub: Hub) -> None:
+    """The timer of keep-alives ends with the last stream, and begins again with the next."""
+    hub.leave(joined(hub, Recorder()))
+    assert hub._keep_alive is None
+    subscriber = joined(hub, Recorder())
+    await subscriber.pulse.until(lambda: subscriber.heard == ["comment"])
+    hub.leave(subscriber)
+
+
+async def test_shutdown_ends_every_stream(hub: Hub) -> None:
+    """Also one that does not read, and one that is asked for meanwhile."""
+    streams = [joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))]
+    streams[0].busy = True
+    hub.serve(())
+    await turn()
+    streams.append(joined(hub, Recorder()))
+    assert [each.heard for each in streams] == [["end"]] * 3
+    hub.drop_all()
+    assert [each.heard for each in streams] == [["end", "drop"]] * 3
+    forget(hub, streams)
+
+
+async def test_era_that_is_no_longer_served_ends_its_streams_although_a_change_is_told(hub: Hub) -> None:
+    """The other era's go on, and hear of the change."""
+    modern, legacy = joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))
+    hub.serve({Era.MODERN})
+    publish(hub, b"two", legacy=b"one")
+    await turn()
+    assert (modern.heard, legacy.heard) == (["changed"], ["end"])
+    forget(hub, [modern, legacy])
+
+
+async def test_stream_ends_with_its_session(hub: Hub) -> None:
+    """When its time is over, or all sessions end; a stream without one has no such time."""
+    now = asyncio.get_running_loop().time()
+    short, long, without = (
+        joined(hub, Recorder(Era.LEGACY, ends_at=ends_at)) for ends_at in (now + 0.01, now + 3600, float("inf"))
+    )
+    await short.pulse.until(lambda: short.heard == ["end"])
+    assert "end" not in long.heard
+    hub.end_sessions()
+    await turn()
+    assert "end" in long.heard
+    assert "end" not in without.heard
+    forget(hub, [short, long, without])
