@@ -36,15 +36,26 @@ class Intake(Protocol):
 
 
 class Lister:
-    """Lists one stream. ``begin`` is called for each list; one that cannot be finished is dropped for another."""
+    """Lists one stream. ``begin`` is called for each list; one that cannot be finished is dropped for another.
+
+    Listers that share ``turn`` list one after the other.
+    """
 
     def __init__(
-        self, kube: Kube, stream: Stream, selector: str, begin: Callable[[], Intake], period_s: float = PERIOD_S
+        self,
+        kube: Kube,
+        stream: Stream,
+        selector: str,
+        begin: Callable[[], Intake],
+        turn: asyncio.Lock,
+        *,
+        period_s: float = PERIOD_S,
     ) -> None:
         self._kube = kube
         self._stream = stream
         self._selector = selector
         self._begin = begin
+        self._turn = turn
         self._period_s = period_s
         self._wanted = asyncio.Event()
 
@@ -56,8 +67,9 @@ class Lister:
         """List when asked to, and from then on periodically too, until cancelled."""
         await self._wanted.wait()
         while True:
-            self._wanted.clear()
-            await self._list()
+            async with self._turn:
+                self._wanted.clear()
+                await self._list()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._period_s * uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - spreads load
                     await self._wanted.wait()
