@@ -11,10 +11,12 @@ from typing import Any, Final
 
 import yaml
 
+from switchyard_operator.api.resource import Key
 from switchyard_operator.cli.inputs import describe, describe_unused, gateways, read
 from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
-from switchyard_operator.compile.children import config_map, secret
+from switchyard_operator.compile.children import TooLarge, config_map, secret
+from switchyard_operator.compile.rendering import render
 from switchyard_operator.manifests.sources import Sources
 from switchyard_sidecar.config.model import CREDENTIAL_KEY_FILE
 
@@ -24,7 +26,7 @@ _KEY_MADE_BY_OPERATOR: Final = "<made by the operator>"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the objects of one gateway or of all. Exit code 2 when a gateway is refused."""
+    """Print the objects of one gateway or of all. Exit code 2 when a gateway is refused, or too large for a cluster."""
     manifests = read(Sources.of(arguments.files))
     reports: list[Report] = list(idle_aliases(manifests.objects))
     refused = False
@@ -36,7 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
             reports += refusal.reports
             continue
         reports += compiled.reports
-        for child in _children(compiled, show_secrets=arguments.show_secrets):
+        try:
+            children = list(_children(compiled, show_secrets=arguments.show_secrets))
+        except TooLarge as error:
+            refused = True
+            print(f"error: MCPGateway {key}: {error}", file=sys.stderr)  # noqa: T201
+            continue
+        for child in children:
             sys.stdout.write("---\n" + yaml.dump(child, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
     lines = dict.fromkeys(describe(report, manifests) for report in reports)
     for line in (*describe_unused(manifests), *lines):
@@ -45,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _children(compiled: CompiledGateway, *, show_secrets: bool) -> Iterator[dict[str, Any]]:
-    yield config_map(compiled)
-    child = secret(compiled)
+    gateway = Key(compiled.config.namespace, compiled.config.name)
+    yield config_map(gateway, render(compiled.config))
+    child = secret(gateway, compiled.credentials)
     if not show_secrets:
         child["data"] = dict.fromkeys(child["data"], REDACTED)
     yield child | {"data": {**child["data"], CREDENTIAL_KEY_FILE: _KEY_MADE_BY_OPERATOR}}

@@ -24,7 +24,7 @@ def aliases(
     compiled: list[config.Alias] = []
     reports: list[Report] = []
     winners: dict[str, MCPToolAlias] = {}
-    for alias in sorted(objects.aliases.values(), key=_precedence):
+    for alias in sorted(objects.aliases.within(gateway.key.namespace).values(), key=_precedence):
         if not _acts_on(alias, gateway):
             continue
         spec, target = alias.spec, _target(alias)

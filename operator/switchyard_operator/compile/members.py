@@ -51,8 +51,8 @@ def _keys(entry: BackendEntry, gateway: MCPGateway, objects: Objects) -> Iterato
     if entry.selector is None:
         yield Key(entry.namespace or namespace, entry.name or "")
         return
-    for key in sorted(objects.backends):
-        if key.namespace == namespace and entry.selector.matches(objects.backends[key].metadata.labels):
+    for key, backend in sorted(objects.backends.within(namespace).items()):
+        if entry.selector.matches(backend.metadata.labels):
             yield key
 
 

@@ -8,10 +8,10 @@ import binascii
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from switchyard_operator.api.explain import Explained
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.resource import DEFAULT_NAMESPACE, NAMESPACE_LABEL, Key
 from switchyard_operator.compile.objects import ConfigMap, Namespace, Secret
-from switchyard_operator.manifests.explain import Explained
 
 Core = Secret | ConfigMap | Namespace
 

@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.backend import MCPBackend
+from switchyard_operator.api.explain import Explained, explain, nearest
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import API_VERSION, DEFAULT_NAMESPACE, GROUP, Ref
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.manifests.core import CORE_KINDS, Core, read_core
 from switchyard_operator.manifests.documents import Document, documents
-from switchyard_operator.manifests.explain import Explained, explain, nearest
 from switchyard_operator.manifests.faults import Fault, Place
 from switchyard_operator.manifests.sources import Source
 

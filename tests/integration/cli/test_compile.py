@@ -37,7 +37,11 @@ def test_what_the_operator_would_write_is_printed() -> None:
     metadata = {
         "name": "switchyard-main",
         "namespace": "agents",
-        "labels": {"app.kubernetes.io/managed-by": "switchyard", "switchyard.dev/config-of": "main"},
+        "labels": {
+            "app.kubernetes.io/managed-by": "switchyard",
+            "switchyard.dev/config-of": "main",
+            "switchyard.dev/credential": "child",
+        },
     }
     assert (config_map["apiVersion"], config_map["kind"], config_map["metadata"]) == ("v1", "ConfigMap", metadata)
     assert (secret_["apiVersion"], secret_["kind"], secret_["metadata"]) == ("v1", "Secret", metadata)

@@ -1,0 +1,155 @@
+"""What the store keeps of other people's objects: the little that decides anything, read once when an event brings it.
+
+Contents of children are kept as digests alone: configs of a thousand gateways would not fit into memory, and the few that
+have to be compared byte by byte are read when something is about to be written. Nothing here shows a secret in a repr.
+"""
+
+import base64
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from switchyard_operator.api.resource import GROUP, Key
+from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
+from switchyard_operator.controller.resources import GATEWAY_OF_POD, SECRETS, Resource
+from switchyard_sidecar.config.load import COMPRESSED_CONFIG_FILE, MAX_CONFIG_BYTES
+from switchyard_sidecar.config.model import CONFIG_FILE, CREDENTIAL_KEY_FILE
+
+FIELD_MANAGER: Final = "switchyard-operator"
+"""Under which children and statuses are applied (server-side apply, KEP-555)."""
+REVISION_KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod that asks for a gateway's sidecar."""
+
+    key: Key
+    uid: str
+    gateway: Key
+    """The gateway of its own namespace that its label names, existing or not."""
+    address: str
+    """Its IP address; empty while it has none."""
+    running: bool
+    """In phase Running, and not being deleted."""
+    ready: bool
+    annotations: Mapping[str, str]
+    """Those of our group (``switchyard.dev/``), by their whole name."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "Pod":
+        """The pod in an object of the API server."""
+        metadata, status = raw["metadata"], raw.get("status") or {}
+        return cls(
+            key=Key(metadata["namespace"], metadata["name"]),
+            uid=metadata.get("uid", ""),
+            gateway=Key(metadata["namespace"], (metadata.get("labels") or {}).get(GATEWAY_OF_POD, "")),
+            address=status.get("podIP", ""),
+            running=status.get("phase") == "Running" and "deletionTimestamp" not in metadata,
+            ready=any(
+                each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ()
+            ),
+            annotations={
+                name: value
+                for name, value in (metadata.get("annotations") or {}).items()
+                if name.startswith(f"{GROUP}/")
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A ConfigMap or Secret that carries, or claims to carry, a gateway's config."""
+
+    gateway: Key
+    """The gateway that its name is made for."""
+    owner: str
+    """The uid of the object that controls it; empty when nothing does."""
+    labelled: bool
+    """Whether it has all labels that children have, so that the next watch finds it again."""
+    deleting: bool
+    digest: bytes = field(repr=False)
+    """Of what we own in it, as :func:`digest` makes it. Equal digests: nothing to write."""
+    revision_key: bytes | None = field(repr=False, default=None)
+    """The key of revisions, in a Secret that has a usable one."""
+
+    @classmethod
+    def of(cls, resource: Resource, raw: Mapping[str, Any]) -> "Child":
+        """The child in an object of the API server."""
+        metadata, labels = raw["metadata"], raw["metadata"].get("labels") or {}
+        gateway = gateway_of(Key(metadata["namespace"], metadata["name"]))
+        content = content_of(resource, raw)
+        return cls(
+            gateway=gateway,
+            owner=controller_uid(raw),
+            labelled=labels.items() >= {**CHILD_LABELS, GATEWAY_LABEL: gateway.name}.items(),
+            deleting="deletionTimestamp" in metadata,
+            digest=digest(content),
+            revision_key=usable_revision_key(content),
+        )
+
+
+def controller_uid(raw: Mapping[str, Any]) -> str:
+    """The uid of the object's controlling owner; empty when there is none."""
+    for owner in raw["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            return str(owner.get("uid", ""))
+    return ""
+
+
+def content_of(resource: Resource, raw: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files in a child that are ours; a config is found under its plain name, however it is stored.
+
+    Ours is what the API server's ``managedFields`` say we applied. What others added is left out, since an apply of ours would
+    not remove it; so is what others have overwritten, so that it looks like a difference and is put right.
+    """
+    ours = _applied(raw)
+    files = {name: base64.b64decode(text) for name, text in _members(raw, "binaryData", ours)}
+    if resource == SECRETS:
+        files |= {name: base64.b64decode(text) for name, text in _members(raw, "data", ours)}
+    else:
+        files |= {name: text.encode() for name, text in _members(raw, "data", ours)}
+    compressed = files.pop(COMPRESSED_CONFIG_FILE, None)
+    return files if compressed is None else {CONFIG_FILE: _decompressed(compressed)} | files
+
+
+def digest(files: Mapping[str, bytes]) -> bytes:
+    """Equal for equal files, and for no others."""
+    total = hashlib.sha256()
+    for name in sorted(files):
+        total.update(f"{name}\0{len(files[name])}\0".encode())
+        total.update(files[name])
+    return total.digest()
+
+
+def usable_revision_key(files: Mapping[str, bytes]) -> bytes | None:
+    """The key of revisions among the files of a Secret, unless it is absent or has been tampered with."""
+    key = files.get(CREDENTIAL_KEY_FILE)
+    return key if key is not None and len(key) == REVISION_KEY_BYTES else None
+
+
+def _applied(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that we applied, in the form of ``FieldsV1``: ``{"f:data": {"f:gateway.json": {}}}``."""
+    for entry in raw["metadata"].get("managedFields") or ():
+        if (entry.get("manager"), entry.get("operation")) == (FIELD_MANAGER, "Apply") and not entry.get("subresource"):
+            fields: Mapping[str, Any] = entry.get("fieldsV1") or {}
+            return fields
+    return {}
+
+
+def _members(raw: Mapping[str, Any], field_: str, ours: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    owned = ours.get(f"f:{field_}") or {}
+    for name, text in (raw.get(field_) or {}).items():
+        if f"f:{name}" in owned:
+            yield name, text
+
+
+def _decompressed(compressed: bytes) -> bytes:
+    try:
+        return gzip.GzipFile(fileobj=io.BytesIO(compressed)).read(MAX_CONFIG_BYTES + 1)
+    except (OSError, EOFError, zlib.error):
+        return b""
