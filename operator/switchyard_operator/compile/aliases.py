@@ -30,17 +30,11 @@ def aliases(
         spec, target = alias.spec, _target(alias)
         if target not in included:
             if spec.gateway_refs is not None:
-                message = f"gateway {gateway.key} does not include backend {target}; the alias has no effect there"
-                path: FieldPath = ("spec", "backendRef")
-                reports.append(_on(alias, Severity.ERROR, path, Reason.BACKEND_NOT_FOUND, message))
+                reports.append(not_included(alias, gateway.key))
             continue
         winner = winners.setdefault(spec.alias, alias)
         if winner is not alias:
-            message = (
-                f'"{spec.alias}" on gateway {gateway.key} belongs to {Ref("MCPToolAlias", *winner.key)}, which comes first '
-                "(older, then by namespace and name); this tool keeps its ordinary name"
-            )
-            reports.append(_on(alias, Severity.ERROR, ("spec", "alias"), Reason.ALIAS_CONFLICT, message))
+            reports.append(lost(alias, gateway.key, winner.key))
         compiled.append(
             config.Alias(
                 namespace=alias.key.namespace,
@@ -64,12 +58,38 @@ def idle_aliases(objects: Objects) -> Iterator[Report]:
             for index, ref in enumerate(alias.spec.gateway_refs):
                 key = Key(alias.key.namespace, ref.name)
                 if key not in objects.gateways:
-                    path: FieldPath = ("spec", "gatewayRefs", index, "name")
-                    message = f"there is no MCPGateway {key}"
-                    yield _on(alias, Severity.ERROR, path, Reason.GATEWAY_NOT_FOUND, message)
+                    yield gateway_not_found(alias, index, key)
         elif not any(key.namespace == alias.key.namespace and _target(alias) in included[key] for key in included):
-            message = f"no gateway of namespace {alias.key.namespace} includes backend {_target(alias)}; the alias has no effect"
-            yield _on(alias, Severity.ERROR, ("spec", "backendRef"), Reason.NO_GATEWAY, message)
+            yield no_gateway(alias)
+
+
+def lost(alias: MCPToolAlias, gateway: Key, winner: Key) -> Report:
+    """Says that another alias has the name on that gateway."""
+    message = (
+        f'"{alias.spec.alias}" on gateway {gateway} belongs to {Ref("MCPToolAlias", *winner)}, which comes first '
+        "(older, then by namespace and name); this tool keeps its ordinary name"
+    )
+    return _on(alias, ("spec", "alias"), Reason.ALIAS_CONFLICT, message)
+
+
+def not_included(alias: MCPToolAlias, gateway: Key) -> Report:
+    """Says that a gateway which the alias names does not include its backend."""
+    message = f"gateway {gateway} does not include backend {_target(alias)}; the alias has no effect there"
+    return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_FOUND, message)
+
+
+def gateway_not_found(alias: MCPToolAlias, index: int, gateway: Key) -> Report:
+    """Says that the gateway of ``spec.gatewayRefs[index]`` does not exist."""
+    path: FieldPath = ("spec", "gatewayRefs", index, "name")
+    return _on(alias, path, Reason.GATEWAY_NOT_FOUND, f"there is no MCPGateway {gateway}")
+
+
+def no_gateway(alias: MCPToolAlias) -> Report:
+    """Says that an alias which names no gateway acts on none."""
+    message = (
+        f"no gateway of namespace {alias.key.namespace} includes backend {_target(alias)}; the alias has no effect"
+    )
+    return _on(alias, ("spec", "backendRef"), Reason.NO_GATEWAY, message)
 
 
 def _precedence(alias: MCPToolAlias) -> tuple[datetime, Key]:
@@ -87,5 +107,5 @@ def _target(alias: MCPToolAlias) -> Key:
     return Key(alias.spec.backend_ref.namespace or alias.key.namespace, alias.spec.backend_ref.name)
 
 
-def _on(alias: MCPToolAlias, severity: Severity, path: FieldPath, reason: Reason, message: str) -> Report:
-    return Report(severity, Ref("MCPToolAlias", *alias.key), path, reason, message)
+def _on(alias: MCPToolAlias, path: FieldPath, reason: Reason, message: str) -> Report:
+    return Report(Severity.ERROR, Ref("MCPToolAlias", *alias.key), path, reason, message)
