@@ -164,7 +164,7 @@ class Sidecar:
             ListenError: an address is taken or not ours.
         """
         config = self._applied.config if self._applied else _NOTHING
-        server = Server(self._endpoint.handle, self._pace.clients, body_bytes=BODY_BYTES)
+        server = Server(self._endpoint.handle, self._pace.clients, self._service.express, body_bytes=BODY_BYTES)
         listener = await _listen(server, self._host, config.listener.port if port is None else port)
         own_port = listener.sockets[0].getsockname()[1]
         admin_server = Admin(self.state, self.registry)

@@ -39,6 +39,11 @@ class StateCollector(Collector):
         )
         yield GaugeMetricFamily("switchyard_subscribers", "Open change streams.", len(state.service.hub))
         yield CounterMetricFamily("switchyard_list_changed", "Change notifications sent.", state.service.hub.told_total)
+        yield CounterMetricFamily(
+            "switchyard_lists_repeated",
+            "Lists answered without a second look, to a request that was answered before.",
+            state.service.express.answered,
+        )
         yield GaugeMetricFamily("switchyard_calls_running", "Calls under way.", state.service.calls_running)
         yield GaugeMetricFamily(
             "switchyard_tasks",

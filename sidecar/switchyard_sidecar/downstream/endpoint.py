@@ -43,6 +43,7 @@ class Endpoint:
 
     def configure(self, guard: Guard) -> None:
         """Take over a changed listener; the service has the changed config already."""
+        self._service.express.forget()
         self._guard = guard
         self._eras = {Era(name.lower()) for name in self._service.config.protocols}
         self._service.hub.serve(self._eras)

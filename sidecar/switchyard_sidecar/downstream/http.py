@@ -19,6 +19,7 @@ import structlog
 from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
+from switchyard_sidecar.downstream.express import Again, Express, Verdict, read
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors, jsonrpc, sse
 from switchyard_sidecar.protocol.errors import McpError
@@ -31,6 +32,8 @@ HEADER_LINE_BYTES: Final = 32 * 1024
 """Longest accepted request line or header line; a longer one is refused with 400."""
 COPIED_BYTES: Final = 64 * 1024
 """Up to this size a body is joined with its head, which costs less than several writes; a larger one is never copied."""
+FOLLOWED_BYTES: Final = 16 * 1024
+"""Up to this size, what came since the last answer is kept, to see where the next request begins."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 """Ends a chunked body."""
 LINGER_S: Final = 2.0
@@ -64,13 +67,15 @@ Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
 class Reply:
     """A whole answer: status line, headers and body, handed to the socket at once."""
 
-    __slots__ = ("_fields", "_request", "keep_alive", "parts", "status")
+    __slots__ = ("_request", "again", "fields", "keep_alive", "parts", "status")
 
     def __init__(self, status: int, body: Body = (), fields: Fields = ()) -> None:
         self.status = status
         self.parts = (body,) if isinstance(body, bytes) else body
         self.keep_alive = True
-        self._fields = fields
+        self.fields = tuple(fields)
+        self.again: Again | None = None
+        """How the same request is answered the next time, where that is known beforehand."""
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Write everything."""
@@ -79,17 +84,14 @@ class Reply:
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client left")
-        fields, size = self._fields, sum(map(len, self.parts))
-        if self.parts:
-            fields = (*fields, ("Content-Type", JSON))
-        if self.status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
-            fields = (*fields, ("Content-Length", str(size)))
-        head = _head(self.status, fields, keep_alive=self.keep_alive)
+        size = sum(map(len, self.parts))
+        head = _reply_head(self.status, size, self.fields, keep_alive=self.keep_alive)
         parts = (head,) if request.method == "HEAD" else (head, *self.parts)
         if size <= COPIED_BYTES:
             transport.write(b"".join(parts))
         else:
             transport.writelines(parts)
+        cast("_Connection", request.protocol).answered(request, self)
 
     async def write_eof(self) -> None:
         """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
@@ -198,8 +200,9 @@ def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fi
 class Server(web.Server):
     """Makes one protocol object a connection. Close it with ``await shutdown(seconds)``."""
 
-    def __init__(self, handler: Handler, pace: Pace, *, body_bytes: int) -> None:
+    def __init__(self, handler: Handler, pace: Pace, express: Express, *, body_bytes: int) -> None:
         self._pace = pace
+        self._express = express
         super().__init__(
             handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
             request_factory=partial(_make_request, body_bytes),
@@ -211,6 +214,7 @@ class Server(web.Server):
         return _Connection(
             self,
             self._pace.write_s,
+            self._express,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=self._pace.idle_s,
             access_log=None,  # as AppRunner documents it
@@ -225,15 +229,60 @@ class _Connection(RequestHandler):
     """Answers unreadable requests and our own faults in JSON, without a traceback to the peer; knows who reads nothing.
 
     The library's own wait for a peer to read cannot be given up and begun again, nor be shared by two tasks.
+
+    Also answers at once what is known (:mod:`switchyard_sidecar.downstream.express`), without a word to the library, whose
+    parser then stands where it stood: before a request. That this is where the stream is, is known as long as each
+    answer came when exactly one whole request had come since the one before. A connection on which a client did anything
+    else (requests on top of each other, chunked bodies, an event stream, very large ones) goes the ordinary way for good.
     """
 
-    __slots__ = ("_writable", "_write_s")
+    # Of the library's own state this class uses, beside its constructor and callbacks:
+    # _close, _force_close               whether it hears nothing more, since the server stops or the connection ends
+    # _next_keepalive_close_time         when an idle connection is closed, to be put off by each answer
+    __slots__ = ("_edition", "_express", "_unanswered", "_writable", "_write_s")
 
-    def __init__(self, server: Server, write_s: float, **how: Any) -> None:
+    def __init__(self, server: Server, write_s: float, express: Express, **how: Any) -> None:
         super().__init__(server, **how)
+        self._express = express
+        self._edition = 0
+        self._unanswered: bytes | None = b""
+        """What came since the last answer; ``None`` once it is not known where the next request begins."""
         self._write_s = write_s
         self._writable = asyncio.Event()
         self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        if data and self._unanswered is not None:  # the library calls this with nothing, to read on what it held back
+            if not self._unanswered:
+                if self._answered_at_once(data):
+                    return
+                self._edition = self._express.edition
+            self._unanswered += data
+            if len(self._unanswered) > FOLLOWED_BYTES:
+                self._unanswered = None
+        super().data_received(data)
+
+    def _answered_at_once(self, data: bytes) -> bool:
+        """Answer what came, if it is a whole request that is known; no other is under way."""
+        transport = self.transport
+        if transport is None or self._close or self._force_close or transport.get_write_buffer_size():
+            return False  # what a client has not read yet is waited for by a task: see drained()
+        if (asked := read(data)) is None or (answer := self._express.answer(self.sockname, asked)) is None:
+            return False
+        head = _reply_head(200, sum(map(len, answer.body)), answer.fields, keep_alive=True)
+        transport.write(b"".join((head, *answer.body)))
+        self._next_keepalive_close_time = asyncio.get_running_loop().time() + self.keepalive_timeout
+        return True
+
+    def answered(self, request: web.BaseRequest, reply: Reply) -> None:
+        """Take note of a reply that was just written: where the stream stands now, and whether it can be repeated."""
+        received, self._unanswered = self._unanswered, None
+        if received is None or not reply.keep_alive or not _is_exactly(received, request):
+            return
+        self._unanswered = b""
+        if reply.again is not None:
+            verdict = Verdict(reply.fields, reply.again)
+            self._express.learn(self._edition, self.sockname, received, request.headers, verdict)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -299,6 +348,22 @@ def _make_request(
 ) -> web.BaseRequest:
     loop = asyncio.get_running_loop()
     return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=body_bytes)
+
+
+def _is_exactly(received: bytes, request: web.BaseRequest) -> bool:
+    """Whether these bytes are this request, to its end and not beyond. A chunked one is not worth finding out."""
+    _, _, body = received.partition(b"\r\n\r\n")
+    framed = request.headers.get("Content-Length", "0") == str(len(body))
+    return framed and request.content.is_eof() and "Upgrade" not in request.headers  # after which it holds bytes back
+
+
+def _reply_head(status: int, size: int, fields: Fields, *, keep_alive: bool) -> bytes:
+    """The head of a reply with a body of this size."""
+    if size:
+        fields = (*fields, ("Content-Type", JSON))
+    if status != HTTPStatus.NO_CONTENT:  # which must not say a length (RFC 9110, section 8.6)
+        fields = (*fields, ("Content-Length", str(size)))
+    return _head(status, fields, keep_alive=keep_alive)
 
 
 def _head(status: int, fields: Fields, *, keep_alive: bool) -> bytes:

@@ -4,6 +4,7 @@ Sources: 2026-07-28 ``server/discover``, ``server/tools``, ``basic/patterns/subs
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -38,6 +39,7 @@ class ModernMethods:
             "tools/call": self._call,
             "tools/list": self._list,
         }
+        self._list_again = partial(service.list_again, Era.MODERN)
 
     async def serve(self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted) -> Answer:
         """Answer one request or notification.
@@ -72,7 +74,10 @@ class ModernMethods:
 
     async def _list(self, exchange: Exchange, request_id: bytes) -> Answer:
         cursor = calls.requested_cursor(exchange.envelope.params)
-        return await exchange.answer(await self._service.list_tools(request_id, cursor, Era.MODERN))
+        answer = await exchange.answer(await self._service.list_tools(request_id, cursor, Era.MODERN))
+        if cursor is None and isinstance(answer, Reply):
+            answer.again = self._list_again
+        return answer
 
     async def _listen(self, exchange: Exchange, request_id: bytes) -> Answer:
         wanted = streams.read_filter(exchange.envelope.params)

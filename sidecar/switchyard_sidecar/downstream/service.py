@@ -15,6 +15,7 @@ from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
+from switchyard_sidecar.downstream.express import Express
 from switchyard_sidecar.downstream.http import Body
 from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.listing import ListWriter
@@ -49,6 +50,7 @@ class Service:
     hub: Hub = field(init=False)
     sessions: Sessions = field(init=False)
     legacy_calls: LegacyCalls = field(init=False)
+    express: Express = field(init=False)
     server_info: bytes = field(init=False)
     calls_running: int = 0
     _writers: dict[Era, ListWriter] = field(init=False)
@@ -60,6 +62,7 @@ class Service:
         self.hub = Hub(self._interest, self.pace)
         self.sessions = Sessions((secrets.token_bytes(32),))
         self.legacy_calls = LegacyCalls(self.tasks)
+        self.express = Express(self.pace.remembered)
         self.configure(self.config, ())
         self.gateway.on_catalog = lambda catalog: self.hub.publish(
             {Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest}
@@ -94,6 +97,17 @@ class Service:
         """
         catalog = self.gateway.warm() or await self.gateway.fresh()
         return self.writer(catalog, era).write(request_id, cursor, self.gateway.ttl_ms())
+
+    def list_again(self, era: Era, request_id: bytes, most_bytes: int) -> tuple[bytes, ...] | None:
+        """Answer ``tools/list`` and count it, if that takes neither waiting nor more than ``most_bytes``."""
+        started = time.monotonic()
+        if (catalog := self.gateway.warm()) is None:
+            return None
+        body = self.writer(catalog, era).write(request_id, None, self.gateway.ttl_ms())
+        if sum(map(len, body)) > most_bytes:
+            return None
+        self.traffic.answered("tools/list", era, 0, time.monotonic() - started)
+        return body
 
     async def route(self, name: str, era: Era) -> Route:
         """Find the tool a call means; a name that is not known is looked for once in a list as fresh as can be had.
