@@ -4,8 +4,9 @@ A reference that does not resolve costs its backend alone. The backend then keep
 else's names change, and its section holds neither address nor credentials.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from switchyard_operator.api.backend import MCPBackend, ServiceRef
 from switchyard_operator.api.fields import FieldPath
@@ -17,6 +18,11 @@ from switchyard_operator.compile.members import Member
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_sidecar.config import model as config
+from switchyard_sidecar.config.load import revision
+
+UNKNOWN_REVISION: Final = "made-by-the-operator"
+"""Stands for revisions where no key is at hand."""
+_DIGITS_IN_NAMES: Final = 12
 
 
 def findings(backend: MCPBackend, objects: Objects, *, cluster: bool) -> tuple[Report, ...]:
@@ -40,8 +46,8 @@ class BackendCompiler:
     objects: Objects
     gateway: Key
     cluster: bool
-    revision: Callable[[bytes], str]
-    """What :attr:`config.Credential.revision` says of these bytes."""
+    revision_key: bytes | None
+    """The key of revisions. ``None``: none is at hand, and every credential has the same revision."""
 
     def section(self, member: Member, prefix: str | None) -> Section:
         """The member's section."""
@@ -74,7 +80,9 @@ class BackendCompiler:
 
     def _permitted(self, member: Member, prefix: str | None, backend: MCPBackend) -> Section:
         followed = dict(Credentials(self.objects, member.key.namespace, self.cluster).of(backend))
-        material = {path: each for path, each in followed.items() if isinstance(each, Material)}
+        material = {
+            path: (self._credential(each), each) for path, each in followed.items() if isinstance(each, Material)
+        }
         reports = _findings(backend, followed)
         errors = [report for report in reports if report.severity is Severity.ERROR]
         if errors:
@@ -84,21 +92,30 @@ class BackendCompiler:
             path = ("spec", "service")
             reports.append(_on(backend, Severity.NOTE, path, Reason.SERVICE_IN_CLUSTER_ONLY, message))
         return Section(
-            self._complete(member, prefix, backend, material),
-            {each.file: each.content for each in material.values()},
+            self._complete(member, prefix, backend, {path: credential for path, (credential, _) in material.items()}),
+            {credential.file: each.content for credential, each in material.values()},
             tuple(reports),
         )
 
+    def _credential(self, material: Material) -> config.Credential:
+        if self.revision_key is None:
+            return config.Credential(file=material.file, revision=UNKNOWN_REVISION)
+        said = revision(self.revision_key, material.content)
+        # With a part of the revision, so that a rotated secret's old and new content can lie side by side until the config,
+        # which is another object, has changed.
+        return config.Credential(file=f"{material.file}-{said[:_DIGITS_IN_NAMES]}", revision=said)
+
     def _complete(
-        self, member: Member, prefix: str | None, backend: MCPBackend, material: Mapping[FieldPath, Material]
+        self,
+        member: Member,
+        prefix: str | None,
+        backend: MCPBackend,
+        credentials: Mapping[FieldPath, config.Credential],
     ) -> config.Backend:
         spec = backend.spec
 
         def credential(*path: str | int) -> config.Credential | None:
-            found = material.get(("spec", *path))
-            if found is None:
-                return None
-            return config.Credential(file=found.file, revision=self.revision(found.content))
+            return credentials.get(("spec", *path))
 
         return config.Backend(
             namespace=member.key.namespace,

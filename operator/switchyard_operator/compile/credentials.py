@@ -1,7 +1,7 @@
 """From a backend's references to the bytes of credential files.
 
-Each reference is resolved on its own, so that all that is wrong with a backend is said at once. A file is named after what
-it was read from, never after what it contains: a rotated secret keeps its file, with another revision.
+Each reference is resolved on its own, so that all that is wrong with a backend is said at once. A file is named after what it
+was read from; where revisions are known, a part of the revision is added (:mod:`.backends`).
 """
 
 import hashlib

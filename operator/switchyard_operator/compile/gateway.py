@@ -17,10 +17,6 @@ from switchyard_operator.compile.prefixes import prefixes, shared_names
 from switchyard_operator.compile.rendering import config_hash, render
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_sidecar.config import model as config
-from switchyard_sidecar.config.load import revision
-
-UNKNOWN_REVISION = "made-by-the-operator"
-"""Stands for revisions where no key is at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +57,9 @@ def compile_gateway(
     refusals = tuple(_refusals(declared))
     if refusals:
         raise GatewayRefused(refusals)
-    of_bytes = (
-        (lambda content: revision(revision_key, content)) if revision_key is not None else (lambda _: UNKNOWN_REVISION)
-    )
     included, reports = members(declared, objects)
     chosen = prefixes(declared, included)
-    compiler = BackendCompiler(objects, gateway, cluster, of_bytes)
+    compiler = BackendCompiler(objects, gateway, cluster, revision_key)
     sections = [compiler.section(member, prefix) for member, prefix in zip(included, chosen, strict=True)]
     renamed, alias_reports = aliases(declared, {member.key for member in included}, objects)
     unsealed = _config(declared, tuple(section.backend for section in sections), renamed)

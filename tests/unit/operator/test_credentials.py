@@ -45,14 +45,15 @@ def test_a_credential_becomes_a_file_and_a_revision(spec: dict[str, Any], object
     assert found(result) == []
 
 
-def test_files_are_named_after_their_source_and_keep_their_names() -> None:
-    """A rotated secret is the same file with another revision; no two sources share a file."""
+def test_files_are_named_after_their_source_and_their_revision() -> None:
+    """Old and new content of a rotated secret can lie side by side until the config names the new one."""
     before = compiled(gateway("a"), backend("a", **BEARER), secret("gh", token=b"old"))
     after = compiled(gateway("a"), backend("a", **BEARER), secret("gh", token=b"new"))
     old, new = before.config.backends[0].auth.credential, after.config.backends[0].auth.credential
     assert old is not None
     assert new is not None
-    assert old.file == new.file == "cred_72909e31d34ac1e0e791"
+    assert old.file == f"cred_72909e31d34ac1e0e791-{old.revision[:12]}"
+    assert new.file == f"cred_72909e31d34ac1e0e791-{new.revision[:12]}"
     assert old.revision != new.revision
 
 
