@@ -89,7 +89,11 @@ def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:
 def _fate(old: AppliedBackend | None, section: Backend, credentials: Mapping[str, bytes]) -> Fate:
     if old is None:
         return Fate.EMPTY
-    if old.credentials == credentials and (old.config == section or _content(old.config) == _content(section)):
+    if old.config == section and old.credentials == credentials:
+        return Fate.UNCHANGED
+    if _content(old.config) == _content(section) and _secrets(old.config, old.credentials) == _secrets(
+        section, credentials
+    ):
         return Fate.UNCHANGED
     if old.config.unresolved is not None or section.unresolved is not None:
         return Fate.EMPTY
@@ -98,18 +102,25 @@ def _fate(old: AppliedBackend | None, section: Backend, credentials: Mapping[str
     return Fate.REPLACE
 
 
-_REVISION: Final[Mapping[str, Any]] = {"credential": {"revision"}}
+_CREDENTIAL: Final[Mapping[str, Any]] = {"credential": True}
 
 
 def _content(section: Backend) -> dict[str, Any]:
-    """The section without revisions: what they stand for is compared itself, so that a new HMAC key restarts nobody."""
+    """The section without its credentials: what they stand for is compared itself, so that a new HMAC key restarts nobody."""
     return section.model_dump(
         exclude={
-            "headers": {"__all__": _REVISION},
-            "auth": _REVISION,
-            "tls": {"ca": {"revision"}, "client_certificate": {"revision"}},
+            "headers": {"__all__": _CREDENTIAL},
+            "auth": _CREDENTIAL,
+            "tls": {"ca": True, "client_certificate": True},
         }
     )
+
+
+def _secrets(section: Backend, credentials: Mapping[str, bytes]) -> list[bytes | None]:
+    """What stands in each place where a section may refer to a credential, whatever the files are called."""
+    places = [header.credential for header in section.headers]
+    places += [section.auth.credential, section.tls.ca, section.tls.client_certificate]
+    return [_bytes(credential, credentials) for credential in places]
 
 
 def _identity(section: Backend, credentials: Mapping[str, bytes]) -> tuple[object, ...]:

@@ -42,7 +42,9 @@ A = backend("a")
         pytest.param(
             A, A | {"tls": {"clientCertificate": credential("cred_a")}}, Fate.REPLACE, id="a client certificate"
         ),
-        pytest.param(bearer("a", "cred_a"), bearer("a", "cred_b"), Fate.KEEP, id="the same token under another name"),
+        pytest.param(
+            bearer("a", "cred_a"), bearer("a", "cred_b"), Fate.UNCHANGED, id="the same token under another name"
+        ),
         pytest.param(bearer("a", "cred_a"), bearer("a", "cred_c", b"other"), Fate.REPLACE, id="another token"),
         pytest.param(A, A | {"unresolved": "RefNotPermitted"}, Fate.EMPTY, id="may no longer be asked"),
         pytest.param(A | {"unresolved": "RefNotPermitted"}, A, Fate.EMPTY, id="may be asked again"),
