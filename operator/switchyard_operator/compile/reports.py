@@ -24,6 +24,8 @@ class Reason(StrEnum):
     # A reference of a gateway
     BACKEND_NOT_FOUND = "BackendNotFound"
     """The backend does not exist or does not admit the namespace; which of the two is not said."""
+    BACKEND_NOT_RESOLVED = "BackendNotResolved"
+    """The backend is there, and has a fault of its own."""
     CREDENTIALS_WITHHELD = "CredentialsWithheld"
     DUPLICATE_BACKEND = "DuplicateBackend"
     SELECTOR_TOO_BROAD = "SelectorTooBroad"
@@ -41,6 +43,7 @@ class Reason(StrEnum):
     # An alias
     ALIAS_CONFLICT = "AliasConflict"
     GATEWAY_NOT_FOUND = "GatewayNotFound"
+    GATEWAY_REFUSED = "GatewayRefused"
     NO_GATEWAY = "NoGateway"
 
     # Naming

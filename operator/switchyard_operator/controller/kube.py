@@ -126,10 +126,12 @@ class Kube:
         path = resource.path(metadata.get("namespace"), metadata["name"])
         return await self._request("PUT", path, {"fieldManager": FIELD_MANAGER}, body)
 
-    async def apply(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str | None = None
+    ) -> dict[str, Any]:
         """Server-side apply, taking over fields in conflict. With ``metadata.resourceVersion``: only if that is still the latest."""
         metadata = body["metadata"]
-        path = resource.path(metadata.get("namespace"), metadata["name"])
+        path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self._request("PATCH", path, query, body, _APPLY)
 

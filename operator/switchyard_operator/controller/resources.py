@@ -64,6 +64,7 @@ CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap")
 PODS: Final = Resource("", "v1", "pods", "Pod")
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")
 
 WATCHED: Final[dict[Resource, str]] = {
     BACKENDS: "",
