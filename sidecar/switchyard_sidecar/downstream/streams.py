@@ -88,7 +88,7 @@ def legacy_stream(
         # What a stream that still looks open was told may never have arrived: its client opens another for a reason.
         told=state.told if state else None,
         ends_at=asyncio.get_running_loop().time() + left_s,
-        on_lost=partial(_lost, state) if state else None,
+        on_lost=partial(remember, state) if state else None,
     )
     head = event_stream_head(fields, chunked=chunked, keep_alive=False)
     first = head + framed(sse.COMMENT, chunked=chunked)  # so that the client sees at once that it is open
@@ -103,7 +103,7 @@ def legacy_stream(
     return HandOver(take)
 
 
-def _lost(state: SessionState, stream: DetachedStream) -> None:
+def remember(state: SessionState, stream: DetachedStream) -> None:
     """Remember for the session's next stream what this one was told of, unless that was still on its way."""
     if state.stream is stream:
         state.stream = None

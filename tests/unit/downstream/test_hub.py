@@ -4,20 +4,21 @@ import asyncio
 from collections.abc import Collection
 
 import pytest
+import pytest_asyncio
 
-from fakes.waiting import Pulse
+from fakes.clock import Clock
 from switchyard_sidecar.downstream.hub import BATCH, Hub, Subscriber
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 
-KEEP_ALIVE_S = 0.05
+KEEP_ALIVE_S = 20.0
 
 
 class Recorder(Subscriber):
     """A subscriber whose peer takes what it likes."""
 
-    __slots__ = ("busy", "heard", "pulse")
+    __slots__ = ("busy", "heard")
 
     def __init__(
         self, era: Era = Era.MODERN, *, wants: bool = True, told: bytes | None = None, ends_at: float = float("inf")
@@ -25,33 +26,33 @@ class Recorder(Subscriber):
         super().__init__(era, wants=wants, told=told, ends_at=ends_at)
         self.busy = False
         self.heard: list[str] = []
-        self.pulse = Pulse()
 
     @property
     def ready(self) -> bool:
         return not self.busy
 
     def tell(self) -> None:
-        self._hear("changed")
+        self.heard.append("changed")
 
     def comment(self) -> None:
-        self._hear("comment")
+        self.heard.append("comment")
 
     def end(self) -> None:
         self.busy = True
-        self._hear("end")
+        self.heard.append("end")
 
     def drop(self) -> None:
-        self._hear("drop")
-
-    def _hear(self, what: str) -> None:
-        self.heard.append(what)
-        self.pulse.beat()
+        self.heard.append("drop")
 
 
 @pytest.fixture
 def interest() -> list[bool]:
     return []
+
+
+@pytest_asyncio.fixture
+async def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
 
 
 @pytest.fixture
@@ -208,43 +209,50 @@ async def test_who_left_while_a_change_is_told_is_passed_over(hub: Hub) -> None:
     forget(hub, many)
 
 
-async def test_silent_streams_get_comments_and_others_none(hub: Hub) -> None:
+async def test_silent_streams_get_comments_and_others_none(hub: Hub, clock: Clock) -> None:
     """A notification is as good as a comment; a peer that lags gets neither, and stands in nobody's way."""
-    silent, lagging = joined(hub, Recorder()), joined(hub, Recorder())
+    lagging, silent, talking = (joined(hub, Recorder(era)) for era in (Era.MODERN, Era.MODERN, Era.LEGACY))
     lagging.busy = True
-    talking = joined(hub, Recorder(Era.LEGACY))
-    for number in range(2, 30):
+    for number in range(1, 8):
+        await clock.advance(KEEP_ALIVE_S / 2)
         publish(hub, b"one", legacy=b"%d" % number)
-        await asyncio.sleep(KEEP_ALIVE_S / 5)
-    await silent.pulse.until(lambda: silent.heard.count("comment") >= 3)
-    assert set(silent.heard) == {"comment"}
-    assert set(talking.heard) == {"changed"}
+        await turn()
+    assert silent.heard == ["comment"] * 3
+    assert talking.heard == ["changed"] * 7
     assert lagging.heard == []
+    lagging.busy = False
+    await clock.advance(KEEP_ALIVE_S)
+    assert lagging.heard == ["comment"]
     forget(hub, [silent, lagging, talking])
 
 
-async def test_comments_come_in_batches_and_are_paced_by_one_timer(hub: Hub) -> None:
-    """What is due at the same moment is spread over turns of the loop, and all have had theirs before anyone has another."""
+async def test_comments_that_are_due_together_come_in_batches(hub: Hub, clock: Clock) -> None:
+    """They are spread over turns of the loop, and each silent stream has had its own before any has another."""
     many = [joined(hub, Recorder()) for _ in range(2 * BATCH + 1)]
-    publish(hub, b"two")
-    await turn(3)  # from now on they are silent
-    sent = sum(each.heard.count("comment") for each in many)
+    await clock.advance(KEEP_ALIVE_S - 0.1)
+    assert not any(each.heard for each in many)
+    advancing = asyncio.create_task(clock.advance(0.2))
     turns = []
-    while sent < len(many):
+    while not all(each.heard for each in many):
+        before = sum(len(each.heard) for each in many)
         await turn()
-        before, sent = sent, sum(each.heard.count("comment") for each in many)
-        turns.append(sent - before)
-    assert max(turns) <= BATCH
-    assert all(each.heard[-2:] == ["changed", "comment"] for each in many)
+        turns.append(sum(len(each.heard) for each in many) - before)
+    await advancing
+    assert [each for each in turns if each] == [BATCH, BATCH, 1]
+    assert all(each.heard == ["comment"] for each in many)
     forget(hub, many)
 
 
-async def test_nothing_is_left_to_do_when_nobody_listens(hub: Hub) -> None:
-    """The timer of keep-alives ends with the last stream, and begins again with the next."""
+async def test_nothing_is_left_to_do_when_nobody_listens(hub: Hub, clock: Clock) -> None:
+    """The one timer of all keep-alives ends with the last stream, and begins again with the next."""
     hub.leave(joined(hub, Recorder()))
     assert hub._keep_alive is None
+    await clock.advance(KEEP_ALIVE_S * 0.9)
     subscriber = joined(hub, Recorder())
-    await subscriber.pulse.until(lambda: subscriber.heard == ["comment"])
+    await clock.advance(KEEP_ALIVE_S * 0.9)
+    assert subscriber.heard == []
+    await clock.advance(KEEP_ALIVE_S * 0.2)
+    assert subscriber.heard == ["comment"]
     hub.leave(subscriber)
 
 
@@ -271,16 +279,21 @@ async def test_era_that_is_no_longer_served_ends_its_streams_although_a_change_i
     forget(hub, [modern, legacy])
 
 
-async def test_stream_ends_with_its_session(hub: Hub) -> None:
-    """When its time is over, or all sessions end; a stream without one has no such time."""
+async def test_stream_ends_with_its_session(hub: Hub, clock: Clock) -> None:
+    """When its time is over, silent or not, or all sessions end; a stream without one has no such time."""
     now = asyncio.get_running_loop().time()
     short, long, without = (
-        joined(hub, Recorder(Era.LEGACY, ends_at=ends_at)) for ends_at in (now + 0.01, now + 3600, float("inf"))
+        joined(hub, Recorder(Era.LEGACY, ends_at=ends_at)) for ends_at in (now + 30, now + 3600, float("inf"))
     )
-    await short.pulse.until(lambda: short.heard == ["end"])
-    assert "end" not in long.heard
+    await clock.advance(29)
+    assert "end" not in short.heard
+    await clock.advance(2)
+    publish(hub, b"two")
+    await turn()
+    assert short.heard == ["comment", "end"]
+    assert long.heard == without.heard == ["comment", "changed"]
     hub.end_sessions()
     await turn()
-    assert "end" in long.heard
-    assert "end" not in without.heard
+    assert long.heard == ["comment", "changed", "end"]
+    assert without.heard == ["comment", "changed"]
     forget(hub, [short, long, without])
