@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from switchyard_operator.api.merging import KeyedBy
 from switchyard_operator.api.model import ApiModel
 from switchyard_operator.api.names import BackendName, BackendToolName, DnsLabel, ExposedName, GatewayName
 from switchyard_operator.api.resource import Resource
@@ -17,16 +18,18 @@ class BackendRef(ApiModel):
     """A backend that the gateway includes."""
 
     name: BackendName
-    """The MCPBackend's name."""
+    """The MCPBackend's name, at most 63 characters."""
     namespace: DnsLabel | None = None
-    """Its namespace. Default: the alias's own."""
+    """Its namespace, at most 63 characters. Default: the alias's own."""
+
+    atomic = True
 
 
 class GatewayRef(ApiModel):
     """A gateway of the alias's namespace."""
 
     name: GatewayName
-    """The MCPGateway's name."""
+    """The MCPGateway's name, at most 40 characters."""
 
 
 class MCPToolAliasSpec(ApiModel):
@@ -48,9 +51,9 @@ class MCPToolAliasSpec(ApiModel):
     """Replaces the tool's description. Default: as the backend says. At most 16384 characters."""
     keep_original: bool = Field(default=False, strict=True)
     """`true`: the tool is also listed under its ordinary name. Default `false`."""
-    gateway_refs: Annotated[tuple[GatewayRef, ...], Field(min_length=1, max_length=64)] | None = None
+    gateway_refs: Annotated[tuple[GatewayRef, ...], Field(min_length=1, max_length=64), KeyedBy("name")] | None = None
     """The gateways to act on, by name, in the alias's namespace. Default: every gateway of this namespace that includes the
-    backend. 1 to 64. A gateway that does not exist is reported (`GatewayNotFound`)."""
+    backend. 1 to 64, each once. A gateway that does not exist is reported (`GatewayNotFound`)."""
 
 
 class MCPToolAlias(Resource):

@@ -1,6 +1,5 @@
 """MCPBackend: one MCP server, how to reach it, and who may use it."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -8,10 +7,12 @@ from pydantic import Field
 
 from switchyard_operator.api.backend_limits import Cache, Limits, Timeouts
 from switchyard_operator.api.http import HeaderName, HeaderValue, HostHeader, HostName, HttpUrl, UrlPath
+from switchyard_operator.api.merging import KeyedBy
 from switchyard_operator.api.model import ApiModel, Breach
 from switchyard_operator.api.names import BackendName, BackendToolName, DnsLabel
 from switchyard_operator.api.references import CaRef, ClientCertificateRef, SecretKeyRef
 from switchyard_operator.api.resource import Metadata, Resource
+from switchyard_operator.api.rules import Rule
 from switchyard_operator.api.scalars import Text
 from switchyard_operator.api.selectors import LabelSelector
 from switchyard_operator.api.tool_filter import ToolFilter
@@ -21,7 +22,8 @@ class ServiceRef(ApiModel):
     """A Service in the backend's own namespace, reached as `scheme://name.namespace.svc:port/path`."""
 
     name: DnsLabel
-    """The Service's name."""
+    """The Service's name: letters, digits and `-`, at most 63 characters. Whether it exists is not looked at: without it the
+    backend is unreachable, and the rest is served."""
     port: Annotated[int, Field(strict=True, ge=1, le=65535)]
     """The Service's port, as a number from 1 to 65535."""
     path: UrlPath = "/mcp"
@@ -49,6 +51,8 @@ class Header(ApiModel):
     value_from: ValueFrom | None = None
     """Where the value is kept, when it is a secret. Exactly one of `value` and `valueFrom`."""
 
+    rules = (Rule("has(self.value) != has(self.valueFrom)", "must have exactly one of value and valueFrom"),)
+
     def breaches(self) -> Iterator[Breach]:
         """One source of the value."""
         if (self.value is None) == (self.value_from is None):
@@ -63,6 +67,15 @@ class Auth(ApiModel):
     available yet, and a backend that asks for it is left out (`ForwardNotSupported`). Default `None`."""
     secret_key_ref: SecretKeyRef | None = None
     """The Secret key that holds the token alone, without `Bearer`. Required with `Bearer`, not allowed otherwise."""
+
+    rules = (
+        Rule("self.type != 'Bearer' || has(self.secretKeyRef)", "is required with type Bearer", "secretKeyRef"),
+        Rule(
+            "self.type == 'Bearer' || !has(self.secretKeyRef)",
+            "is not allowed with this type; did you mean type: Bearer?",
+            "secretKeyRef",
+        ),
+    )
 
     def breaches(self) -> Iterator[Breach]:
         """A token goes with Bearer."""
@@ -80,9 +93,17 @@ class Tls(ApiModel):
     client_certificate_ref: ClientCertificateRef | None = None
     """Present this certificate. Default: none. Counts as a credential for `allowedNamespaces.credentials`."""
     server_name: HostName | None = None
-    """The name to ask for (SNI) and to find in the server's certificate. Default: the host of the URL."""
+    """The name to ask for (SNI) and to find in the server's certificate. Default: the host of the URL. At most 253 characters."""
     insecure_skip_verify: bool = Field(default=False, strict=True)
     """`true`: do not verify the server's certificate, so that anyone on the way can read and answer. Default `false`. For tests."""
+
+    rules = (
+        Rule(
+            "!self.insecureSkipVerify || !has(self.caRef)",
+            "makes caRef pointless; remove one of them",
+            "insecureSkipVerify",
+        ),
+    )
 
     def breaches(self) -> Iterator[Breach]:
         """A CA that is not looked at is a mistake."""
@@ -94,9 +115,9 @@ class PinnedDigest(ApiModel):
     """The digest that one tool's definition is expected to have."""
 
     tool: BackendToolName
-    """The tool's own name at the backend."""
+    """The tool's own name at the backend. 1 to 512 characters."""
     sha256: Annotated[str, Text(r"[0-9a-f]{64}", 64, "64 hexadecimal digits in lower case")]
-    """SHA-256 of its canonical definition."""
+    """SHA-256 of its canonical definition: 64 hexadecimal digits in lower case."""
 
 
 class Pinning(ApiModel):
@@ -105,8 +126,8 @@ class Pinning(ApiModel):
     mode: Literal["None", "Warn", "Enforce"] = "None"
     """`None`: definitions are not compared. `Warn`: reported as not yet effective. `Enforce`: since it cannot be kept yet, the
     backend is left out (`EnforceNotSupported`). Default `None`."""
-    digests: Annotated[tuple[PinnedDigest, ...], Field(max_length=1024)] = ()
-    """The expected digests. At most 1024."""
+    digests: Annotated[tuple[PinnedDigest, ...], Field(max_length=1024), KeyedBy("tool")] = ()
+    """The expected digests, each tool once. Default: none. At most 1024."""
 
 
 class AllowedNamespaces(ApiModel):
@@ -120,7 +141,20 @@ class AllowedNamespaces(ApiModel):
     credentials: Literal["Withhold", "Share"] = "Withhold"
     """Whether the credentials of this backend (`auth`, headers from Secrets, the client certificate) go along to other
     namespaces, where whoever may create pods can then read them. With `Withhold`, a backend that has any is left out there
-    (`CredentialsWithheld`). Default `Withhold`."""
+    (`CredentialsWithheld`). `Share`: they go along. Default `Withhold`."""
+
+    rules = (
+        Rule(
+            "self.from != 'Selector' || has(self.selector)",
+            "is required with from: Selector; {} selects every namespace",
+            "selector",
+        ),
+        Rule(
+            "self.from == 'Selector' || !has(self.selector)",
+            "has no effect without from: Selector; did you mean that?",
+            "selector",
+        ),
+    )
 
     def breaches(self) -> Iterator[Breach]:
         """A selector goes with Selector."""
@@ -139,12 +173,13 @@ class MCPBackendSpec(ApiModel):
     service: ServiceRef | None = None
     """The Service in front of the server, in this namespace. Exactly one of `url` and `service`."""
     host_header: HostHeader | None = None
-    """Sent as `Host` when the server insists on another name than its URL's. Default: host and port of the URL."""
+    """Sent as `Host` when the server insists on another name than its URL's; a host name, optionally with a port. Default: host and
+    port of the URL. At most 261 characters."""
     protocol: Literal["Auto", "Modern", "Legacy"] = "Auto"
     """`Modern`: MCP 2026-07-28. `Legacy`: 2025-11-25 and earlier. `Auto`: ask the server. Default `Auto`."""
     transport: Literal["StreamableHTTP", "SSE"] = "StreamableHTTP"
     """`SSE` is the HTTP+SSE transport of 2024-11-05, which is legacy. Default `StreamableHTTP`."""
-    headers: Annotated[tuple[Header, ...], Field(max_length=32)] = ()
+    headers: Annotated[tuple[Header, ...], Field(max_length=32), KeyedBy("name", case_counts=False)] = ()
     """Headers sent on every request, each name once (case does not count). Default: none. At most 32."""
     auth: Auth = Auth()
     """How requests are authorised. Default: not at all."""
@@ -163,17 +198,21 @@ class MCPBackendSpec(ApiModel):
     allowed_namespaces: AllowedNamespaces = AllowedNamespaces()
     """Who may use it from other namespaces. Default: nobody."""
 
+    rules = (
+        Rule("has(self.url) != has(self.service)", "must have exactly one of url and service"),
+        Rule(
+            "self.transport != 'SSE' || self.protocol != 'Modern'",
+            "cannot be Modern with transport SSE, which is legacy; use Auto or Legacy",
+            "protocol",
+        ),
+    )
+
     def breaches(self) -> Iterator[Breach]:
-        """One address; transport and protocol of one era; each header once."""
+        """One address; transport and protocol of one era."""
         if (self.url is None) == (self.service is None):
             yield Breach((), "must have exactly one of url and service")
         if self.transport == "SSE" and self.protocol == "Modern":
             yield Breach(("protocol",), "cannot be Modern with transport SSE, which is legacy; use Auto or Legacy")
-        seen = Counter[str]()
-        for index, header in enumerate(self.headers):
-            seen[header.name.lower()] += 1
-            if seen[header.name.lower()] == 2:
-                yield Breach(("headers", index, "name"), f"{header.name} is given more than once")
 
 
 class BackendMetadata(Metadata):

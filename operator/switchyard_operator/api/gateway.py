@@ -5,11 +5,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from switchyard_operator.api.gateway_naming import Naming, Prefix
+from switchyard_operator.api.gateway_naming import SHORTENED_TOOL_LENGTH, Naming, Prefix
 from switchyard_operator.api.http import HostPattern, HttpUrl, OriginPattern, UrlPath
 from switchyard_operator.api.model import ApiModel, Breach
 from switchyard_operator.api.names import BackendName, DnsLabel, GatewayName
 from switchyard_operator.api.resource import Metadata, Resource
+from switchyard_operator.api.rules import Rule
 from switchyard_operator.api.scalars import Text
 from switchyard_operator.api.selectors import LabelSelector
 from switchyard_operator.api.tool_filter import ToolFilter
@@ -21,14 +22,14 @@ class BackendEntry(ApiModel):
     """One backend by name, or several of this namespace by label. A backend counts once, where it is first listed."""
 
     name: BackendName | None = None
-    """The MCPBackend's name. Exactly one of `name` and `selector`. One that does not exist, or does not admit this namespace,
-    keeps its place and is reported (`BackendNotFound`); the rest is served."""
+    """The MCPBackend's name, at most 63 characters. Exactly one of `name` and `selector`. One that does not exist, or does not admit
+    this namespace, keeps its place and is reported (`BackendNotFound`); the rest is served."""
     namespace: DnsLabel | None = None
-    """The backend's namespace, which must admit this one (`allowedNamespaces` of the backend). Default: the gateway's own. Not
-    with `selector`."""
+    """The backend's namespace, which must admit this one (`allowedNamespaces` of the backend). At most 63 characters. Default: the
+    gateway's own. Not with `selector`."""
     prefix: Prefix | None = None
-    """What stands before the separator in the names of its tools, always, whatever `naming.strategy` says. Letters, digits, `_`,
-    `-` and `.`; it may not contain the separator nor end in the separator's first character, and must leave room for names
+    """What stands before the separator in the names of its tools, always, whatever `naming.strategy` says. At most 63
+    letters, digits, `_`, `-` and `.`; it may not contain the separator nor end in the separator's first character, and must leave room for names
     within `naming.maxLength`. `""`: neither prefix nor separator. Default: made from the backend's name where the strategy
     wants one. Not with `selector`."""
     tools: ToolFilter | None = None
@@ -36,6 +37,20 @@ class BackendEntry(ApiModel):
     selector: LabelSelector | None = None
     """All backends of the gateway's namespace with these labels, in order of name, at most 100 (more are left out and reported
     as `SelectorTooBroad`). Their tools are prefixed under strategy `Auto`, however many they are."""
+
+    rules = (
+        Rule("has(self.name) != has(self.selector)", "must have exactly one of name and selector"),
+        Rule(
+            "!has(self.selector) || !has(self.__namespace__)",
+            "is not allowed with selector, which looks in the gateway's own namespace",
+            "namespace",
+        ),
+        Rule(
+            "!has(self.selector) || !has(self.prefix)",
+            "is not allowed with selector; list the backend by name to give it a prefix",
+            "prefix",
+        ),
+    )
 
     def breaches(self) -> Iterator[Breach]:
         """A name or a selector, and what belongs to a name stays with it."""
@@ -57,12 +72,12 @@ class Listener(ApiModel):
     """The path; it works with and without a slash at its end. Default `/mcp`. At most 512 characters."""
     allowed_origins: Annotated[tuple[OriginPattern, ...], Field(max_length=64)] = ()
     """Origins that browsers may come from, such as `https://app.example`; `*` for any. Default: none; clients that send no
-    Origin are always served. At most 64."""
+    Origin are always served. At most 64, of at most 300 characters."""
     allowed_hosts: Annotated[tuple[HostPattern, ...], Field(max_length=64)] = ()
     """Host names accepted besides loopback names and the listening address, against DNS rebinding; `*` for any. Default: none.
-    At most 64."""
+    At most 64, of at most 261 characters."""
     public_url: Annotated[HttpUrl | None, Field(alias="publicURL")] = None
-    """The URL that clients outside use, when it differs. Absolute, http or https. Default: none."""
+    """The URL that clients outside use, when it differs. Absolute, http or https, at most 2048 characters. Default: none."""
 
 
 class MCPGatewaySpec(ApiModel):
@@ -83,7 +98,7 @@ class MCPGatewaySpec(ApiModel):
         "Modern",
         "Legacy",
     )
-    """Which eras of MCP clients may speak. Default: both. Each at most once."""
+    """Which eras of MCP clients may speak: `Modern`, `Legacy` or both; 1 to 2 entries, each once. Default: both."""
     instructions: Instructions | None = None
     """Text for clients about how to use these tools. Default: none. At most 16384 characters."""
     listener: Listener = Listener()
@@ -91,17 +106,46 @@ class MCPGatewaySpec(ApiModel):
     auth: Mapping[str, Any] | None = None
     """Reserved: who may use this gateway. Not available yet: a gateway that sets it is refused (`AuthNotSupported`) rather than
     served open."""
-    visibility: tuple[Any, ...] | None = None
+    visibility: Annotated[tuple[Any, ...], Field(max_length=1024)] | None = None
     """Reserved: which tools are shown to whom. Not available yet: a gateway that sets it is refused (`VisibilityNotSupported`)
-    rather than shown to all."""
+    rather than shown to all. At most 1024 entries."""
     mode: Literal["Sidecar", "Deployment"] = "Sidecar"
     """`Sidecar`: beside each agent. `Deployment`: as a Service of its own; not effective yet, and reported. Default `Sidecar`."""
     replicas: Annotated[int, Field(strict=True, ge=0, le=1000)] | None = None
-    """Replicas in mode `Deployment`. Not effective yet, and reported."""
+    """Replicas in mode `Deployment`, from 0 to 1000. Default: not set. Not effective yet, and reported."""
     service: Mapping[str, Any] | None = None
     """Reserved: the Service in mode `Deployment`. Not effective yet, and reported."""
     sidecar: Mapping[str, Any] | None = None
     """Reserved: image, resources and other settings of the injected container. Not effective yet, and reported."""
+
+    rules = (
+        Rule("size(self.protocols) < 2 || self.protocols[0] != self.protocols[1]", "names an era twice", "protocols"),
+        *(
+            Rule(
+                f"!has(self.backends) || self.backends.all(b, !has(b.prefix) || {holds})",
+                f"a prefix {message}",
+                "backends",
+            )
+            for holds, message in (
+                (
+                    "!b.prefix.contains(self.naming.separator)",
+                    "must not contain the separator: composed names could then coincide",
+                ),
+                (
+                    "!b.prefix.endsWith(self.naming.separator.substring(0, 1))",
+                    "must not end in the separator's first character",
+                ),
+                (
+                    f"size(b.prefix) + size(self.naming.separator) + {SHORTENED_TOOL_LENGTH} <= self.naming.maxLength",
+                    "is too long for naming.maxLength",
+                ),
+                (
+                    "self.naming.charset != 'Safe' || !b.prefix.contains('.')",
+                    "must not contain '.' with naming.charset Safe",
+                ),
+            )
+        ),
+    )
 
     def breaches(self) -> Iterator[Breach]:
         """Prefixes fit the naming; each protocol once."""

@@ -27,7 +27,7 @@ class Naming(ApiModel):
     bare; where two backends have a tool of one name, the later one's gets a hash. A prefix given in `backends` is used in any
     case. Default `Auto`."""
     separator: Separator = "__"
-    """What stands between prefix and tool name: one to four `_`, or one to four `-`. Default `__`."""
+    """What stands between prefix and tool name: 1 to 4 `_`, or 1 to 4 `-`. Default `__`."""
     max_length: Annotated[int, Field(strict=True, ge=24, le=128)] = 64
     """The longest composed name; a longer one is cut in the tool's part and gets a hash. Many model providers refuse more than
     64. A bare name is never cut. Default 64, from 24 to 128."""

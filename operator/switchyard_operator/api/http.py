@@ -5,12 +5,15 @@ they cannot be set here; the reasons below are shown to whoever tries.
 """
 
 import re
+from collections import defaultdict
+from ipaddress import IPv6Address
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from switchyard_operator.api.rules import Rule
 from switchyard_operator.api.scalars import Text
 
 _CONNECTION = "it belongs to one connection and is set by the sidecar"
@@ -50,10 +53,21 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _reserved_header_rules() -> tuple[Rule, ...]:
+    """For each reason, the rule that refuses its headers."""
+    refused = defaultdict[str, list[str]](list)
+    for name, why in RESERVED_HEADERS.items():
+        refused[why].append(f"self.lowerAscii() == '{name}'")
+    for prefix, why in _RESERVED_PREFIXES.items():
+        refused[why].append(f"self.lowerAscii().startsWith('{prefix}')")
+    return tuple(Rule(f"!({' || '.join(tests)})", f"cannot be set here: {why}") for why, tests in refused.items())
+
+
 HeaderName = Annotated[
     str,
     Text(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", 128, "a header name: letters, digits and '-'"),
     AfterValidator(_not_reserved),
+    *_reserved_header_rules(),
 ]
 
 HeaderValue = Annotated[
@@ -81,9 +95,14 @@ def bearer_token_fault(value: bytes) -> str | None:
     return fault
 
 
-_URL_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])"
-_AUTHORITY = re.compile(rf"{_HOST}(:[0-9]{{1,5}})?")
+_PORT = r"(:[0-9]{1,5})?"
+_URL_CHARACTERS = re.compile(r"([A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+_URL = re.compile(
+    rf"[Hh][Tt][Tt][Pp][Ss]?://{_HOST}{_PORT}([/?]([A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{{2}})*)?"
+)
+_MAX_URL_LENGTH = 2048
+_HOST_OR_PORT = "is not a well-formed URL: check host and port"
 
 
 def _http_url(text: str) -> str:
@@ -92,29 +111,40 @@ def _http_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         port = parts.port
+        address = IPv6Address(parts.hostname or "") if parts.netloc.startswith("[") else None
     except ValueError:
-        raise PydanticCustomError("url", "is not a well-formed URL: check host and port") from None
+        raise PydanticCustomError("url", _HOST_OR_PORT) from None
     if "@" in parts.netloc:
         raise PydanticCustomError("url", "must not contain a user name or password; use spec.auth or spec.headers")
-    if parts.scheme not in {"http", "https"} or not _AUTHORITY.fullmatch(parts.netloc) or port == 0:
-        raise PydanticCustomError("url", "must be an absolute http or https URL such as https://host.example/mcp")
+    if address is not None and address.ipv4_mapped is not None:
+        raise PydanticCustomError("url", "must not write an IPv4 address as IPv6")
     if "#" in text:
         raise PydanticCustomError("url", "must not have a fragment: remove everything from '#'")
+    if not _URL.fullmatch(text) or port == 0:
+        raise PydanticCustomError("url", "must be an absolute http or https URL such as https://host.example/mcp")
     return text
 
 
-HttpUrl = Annotated[str, Text(r"[^\s]+", 2048, "a URL without blanks"), AfterValidator(_http_url)]
-"""An absolute http or https URL, kept verbatim; never with credentials or a fragment."""
+HttpUrl = Annotated[
+    str,
+    Text(r"[^\s]+", _MAX_URL_LENGTH, "a URL without blanks"),
+    AfterValidator(_http_url),
+    WithJsonSchema({"type": "string", "pattern": f"^{_URL.pattern}$", "maxLength": _MAX_URL_LENGTH}),
+    Rule(
+        "url(self).getPort() == '' || (int(url(self).getPort()) > 0 && int(url(self).getPort()) < 65536)", _HOST_OR_PORT
+    ),
+]
+"""An absolute http or https URL, kept verbatim; never with credentials or a fragment, nor with an IPv4 address written as IPv6."""
 
-HostHeader = Annotated[str, Text(rf"{_HOST}(:[0-9]{{1,5}})?", 261, "a host name, optionally with a port")]
+HostHeader = Annotated[str, Text(rf"{_HOST}{_PORT}", 261, "a host name, optionally with a port")]
 
 HostName = Annotated[str, Text(_HOST, 253, "a host name, without a port")]
 
-HostPattern = Annotated[str, Text(rf"\*|{_HOST}(:[0-9]{{1,5}})?", 261, "'*' or a host name, optionally with a port")]
+HostPattern = Annotated[str, Text(rf"(\*|{_HOST}{_PORT})", 261, "'*' or a host name, optionally with a port")]
 
 OriginPattern = Annotated[
     str,
-    Text(rf"\*|https?://{_HOST}(:[0-9]{{1,5}})?", 300, "'*' or an origin such as https://app.example (no path)"),
+    Text(rf"(\*|https?://{_HOST}{_PORT})", 300, "'*' or an origin such as https://app.example (no path)"),
 ]
 
 UrlPath = Annotated[str, Text(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*", 512, "a path that begins with '/'")]

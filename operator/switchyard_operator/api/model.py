@@ -3,14 +3,16 @@
 A field's docstring is its description for users (and in the CRD): meaning, default, limits, what happens when it is wrong.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from switchyard_operator.api.fields import FieldPath, dotted
+from switchyard_operator.api.rules import RULES_KEY, Rule
 
 RULE_ERROR = "switchyard_rule"
 """The pydantic error type that carries :class:`Breach` entries in its context under ``breaches``."""
@@ -21,6 +23,13 @@ class Breach(NamedTuple):
 
     field: FieldPath
     message: str
+
+
+def refuse(breaches: Sequence[Breach]) -> None:
+    """Raise, for pydantic to report, when there are any."""
+    if breaches:
+        text = "; ".join(f"{dotted(field)}: {message}" if field else message for field, message in breaches)
+        raise PydanticCustomError(RULE_ERROR, "{text}", {"text": text, "breaches": tuple(breaches)})
 
 
 class ApiModel(BaseModel):
@@ -34,6 +43,11 @@ class ApiModel(BaseModel):
         use_attribute_docstrings=True,
     )
 
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    """What :meth:`breaches` says, for the API server."""
+    atomic: ClassVar[bool] = False
+    """Whether its fields make sense only together, so that server-side apply replaces it as a whole."""
+
     @model_validator(mode="before")
     @classmethod
     def _null_is_absent(cls, data: Any) -> Any:
@@ -44,12 +58,19 @@ class ApiModel(BaseModel):
 
     @model_validator(mode="after")
     def _rules_hold(self) -> Self:
-        breaches = tuple(self.breaches())
-        if breaches:
-            text = "; ".join(f"{dotted(field)}: {message}" if field else message for field, message in breaches)
-            raise PydanticCustomError(RULE_ERROR, "{text}", {"text": text, "breaches": breaches})
+        refuse(tuple(self.breaches()))
         return self
 
     def breaches(self) -> Iterator[Breach]:
         """Rules across this model's fields that do not hold. None, unless a model says otherwise."""
         return iter(())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        described = handler(schema)
+        own = handler.resolve_ref_schema(described)
+        if cls.atomic:
+            own["x-kubernetes-map-type"] = "atomic"
+        if cls.rules:
+            own[RULES_KEY] = [rule.as_schema() for rule in cls.rules]
+        return described

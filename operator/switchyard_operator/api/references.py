@@ -10,25 +10,32 @@ class SecretKeyRef(ApiModel):
     """One key of a Secret in the backend's own namespace."""
 
     name: ObjectName
-    """The Secret's name. When it does not exist, the backend is left out (`SecretNotFound`) and the rest is served; in a
-    cluster it must carry the label `switchyard.dev/credential: "true"` (else `SecretNotLabelled`)."""
+    """The Secret's name, at most 253 characters. When it does not exist, the backend is left out (`SecretNotFound`) and the rest is
+    served; in a cluster it must carry the label `switchyard.dev/credential: "true"` (else `SecretNotLabelled`)."""
     key: DataKey
-    """The key within the Secret. When it is missing, the backend is left out (`SecretKeyNotFound`)."""
+    """The key within the Secret, at most 253 characters. When it is missing, the backend is left out (`SecretKeyNotFound`)."""
+
+    atomic = True
 
 
 class CaRef(ApiModel):
     """A bundle of CA certificates (PEM) in the backend's own namespace."""
 
     kind: Literal["ConfigMap", "Secret"] = "ConfigMap"
-    """Where the bundle is kept. Default `ConfigMap`."""
+    """Where the bundle is kept: a `ConfigMap` or a `Secret`. Default `ConfigMap`."""
     name: ObjectName
-    """The object's name. When it does not exist, the backend is left out: a CA that is asked for is never ignored."""
+    """The object's name, at most 253 characters. When it does not exist, the backend is left out: a CA that is asked for is never
+    ignored."""
     key: DataKey = "ca.crt"
-    """The key within the object. Default `ca.crt`. What is not PEM certificates is refused (`InvalidCertificate`)."""
+    """The key within the object, at most 253 characters. Default `ca.crt`. What is not PEM certificates is refused (`InvalidCertificate`)."""
+
+    atomic = True
 
 
 class ClientCertificateRef(ApiModel):
     """A Secret of type `kubernetes.io/tls` in the backend's own namespace."""
 
     name: ObjectName
-    """The Secret's name; its keys `tls.crt` (the chain) and `tls.key` (not encrypted) are used."""
+    """The Secret's name, at most 253 characters; its keys `tls.crt` (the chain) and `tls.key` (not encrypted) are used."""
+
+    atomic = True

@@ -45,7 +45,7 @@ class Metadata(ApiModel):
     model_config = ConfigDict(extra="ignore")
 
     name: ObjectName
-    """The object's name."""
+    """The object's name, at most 253 characters."""
     namespace: DnsLabel = DEFAULT_NAMESPACE
     """The object's namespace. Default `default`."""
     labels: Mapping[str, str] = {}

@@ -7,12 +7,14 @@ written in the subset that Python and RE2 share, so that the API server can chec
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from switchyard_operator.api.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,18 @@ class Text:
 
 
 class Measure(str):
-    """A string that stands for a whole number of some unit. Compare :attr:`amount`, never the text."""
+    """A string that stands for an amount of some unit. Compare :attr:`amount`, never the text."""
 
     __slots__ = ()
 
     @property
-    def amount(self) -> int:
-        """The value in the type's base unit."""
+    def amount(self) -> int | Fraction:
+        """The exact value in the type's base unit."""
+        raise NotImplementedError
+
+    @classmethod
+    def at_least(cls, amount: str, least: str) -> str:
+        """CEL that says whether one amount is not less than another: each a measure, or an expression for a field of this type."""
         raise NotImplementedError
 
     @classmethod
@@ -59,6 +66,11 @@ class Measure(str):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.to_string_ser_schema())
+
+
+def _literal(operand: str) -> str:
+    """A measure as text in CEL; empty for an expression."""
+    return f"'{operand}'" if isinstance(operand, Measure) else ""
 
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
@@ -81,6 +93,12 @@ class Duration(Measure):
         return sum(int(number) * _UNIT_MS[unit] for number, unit in re.findall(r"([0-9]+)(ms|h|m|s)", self))
 
     @classmethod
+    def at_least(cls, amount: str, least: str) -> str:
+        """CEL has durations, made of text."""
+        left, right = (f"duration({_literal(each) or each})" for each in (amount, least))
+        return f"{left} >= {right}"
+
+    @classmethod
     def parse(cls, value: Any) -> Self:
         """Accept text of the right syntax; a bare number has no unit and is refused."""
         if not isinstance(value, str) or not _DURATION.fullmatch(value):
@@ -92,7 +110,7 @@ class Duration(Measure):
         return {"type": "string", "pattern": f"^{_DURATION.pattern}$", "maxLength": 32}
 
 
-_QUANTITY = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)(Ki|Mi|Gi|Ti|k|M|G|T)?")
+_QUANTITY = re.compile(r"([0-9]{1,19}(\.[0-9]{1,9})?)(Ki|Mi|Gi|Ti|k|M|G|T)?")
 _UNIT_BYTES = {
     "": 1,
     "k": 10**3,
@@ -112,17 +130,28 @@ class Quantity(Measure):
     __slots__ = ()
 
     @property
-    def amount(self) -> int:
-        """Bytes."""
-        return self.bytes
-
-    @property
-    def bytes(self) -> int:
-        """Bytes."""
+    def amount(self) -> Fraction:
+        """Bytes, not rounded."""
         match = _QUANTITY.fullmatch(self)
         if match is None:
             raise ValueError(f"{self!r} is not a quantity")
-        return math.ceil(Decimal(match[1]) * _UNIT_BYTES[match[2] or ""])
+        return Fraction(match[1]) * _UNIT_BYTES[match[3] or ""]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes, rounded up."""
+        return math.ceil(self.amount)
+
+    @classmethod
+    def at_least(cls, amount: str, least: str) -> str:
+        """Kubernetes' CEL has quantities, made of text. A field may hold a number: its text would have no bound to estimate by."""
+        left, right = (
+            f"quantity({literal})"
+            if (literal := _literal(each))
+            else f"(type({each}) == int ? quantity('0').add({each}) : quantity({each}))"
+            for each in (amount, least)
+        )
+        return f"{left}.compareTo({right}) >= 0"
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -139,23 +168,39 @@ class Quantity(Measure):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True, "maxLength": 32}
+        return {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "x-kubernetes-int-or-string": True,
+            "pattern": f"^{_QUANTITY.pattern}$",
+            "maxLength": 32,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Annotates a :class:`Measure`: the least and the greatest value, both allowed, as the user would write them."""
+    """Annotates a :class:`Measure`: the least and the greatest value of its type, both allowed."""
 
-    least: str
-    greatest: str
+    least: Measure
+    greatest: Measure
 
     def check(self, value: Measure) -> Measure:
         """Return the value, or raise naming both bounds."""
-        kind = type(value)
-        if not kind(self.least).amount <= value.amount <= kind(self.greatest).amount:
+        if not self.least.amount <= value.amount <= self.greatest.amount:
             bounds = {"least": self.least, "greatest": self.greatest}
             raise PydanticCustomError("within", "must be from {least} to {greatest}", bounds)
         return value
 
+    @property
+    def rule(self) -> Rule:
+        """The same for the API server."""
+        at_least = type(self.least).at_least
+        return Rule(
+            f"{at_least('self', self.least)} && {at_least(self.greatest, 'self')}",
+            f"must be from {self.least} to {self.greatest}",
+        )
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return self.rule.__get_pydantic_json_schema__(schema, handler)

@@ -15,6 +15,6 @@ class ToolFilter(ApiModel):
     """
 
     include: Annotated[tuple[Glob, ...], Field(min_length=1, max_length=256)] = ("*",)
-    """What to keep. Default `["*"]`: everything. 1 to 256 patterns."""
+    """What to keep. Default `["*"]`: everything. 1 to 256 patterns, of at most 256 characters."""
     exclude: Annotated[tuple[Glob, ...], Field(max_length=256)] = ()
-    """What to leave out of that. Default: nothing. At most 256 patterns."""
+    """What to leave out of that. Default: nothing. At most 256 patterns, of at most 256 characters."""

@@ -92,7 +92,7 @@ BACKEND_RULES = [
     ({"transport": "SSE", "protocol": "Modern"}, "protocol: cannot be Modern with transport SSE"),
     (
         {"headers": [{"name": "X-A", "value": "1"}, {"name": "x-a", "value": "2"}]},
-        r"headers\[1\].name: x-a is given more",
+        r"spec\.headers\n +\[1\]\.name: x-a is given more than once",
     ),
     ({"headers": [{"name": "X-A"}]}, "must have exactly one of value and valueFrom"),
     ({"auth": {"type": "Bearer"}}, "secretKeyRef: is required with type Bearer"),

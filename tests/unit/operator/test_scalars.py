@@ -70,7 +70,7 @@ def test_measures_are_written_back_as_they_were_read() -> None:
 )
 def test_bounds_are_compared_by_amount(text: str, fits: bool) -> None:
     """Both bounds are allowed, in whatever unit they are written."""
-    adapter = TypeAdapter[Duration](Annotated[Duration, Within("1s", "1m")])
+    adapter = TypeAdapter[Duration](Annotated[Duration, Within(Duration("1s"), Duration("1m"))])
     if fits:
         assert adapter.validate_python(text) == text
     else:
