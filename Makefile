@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup counterparts lock lint test e2e wheels demo bench soak clean
+.PHONY: help setup counterparts crds lock lint test e2e wheels demo bench soak clean
 
 help:                ## list the verbs
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -34,6 +34,9 @@ e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leave
 wheels: setup        ## collect into build/wheels what the images are made of, for builds without a network
 	for each in requirements/build requirements/operator requirements/sidecar tests/counterparts/python/mcp1 tests/counterparts/python/mcp2; do \
 	  $(BIN)/python -m pip download --quiet --require-hashes --only-binary :all: --dest build/wheels -r $$each.txt || exit 1; done
+
+crds: setup          ## write crds/ anew from the operator's models
+	$(BIN)/python scripts/crds.py
 
 lint: setup          ## format, lint, types, layers
 	$(BIN)/ruff format --check .
