@@ -1,0 +1,87 @@
+"""Real API servers for the tests below: one for each folder in ``KUBEBUILDER_ASSETS``, started once.
+
+The variable is what ``setup-envtest`` prints; several folders, separated by ``:``, are several versions of Kubernetes, and every
+test runs on each. Where it is not set these tests are skipped; what it names must work.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Generator, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from apiserver.client import Client
+from apiserver.server import ApiServer, version
+
+ASSETS: Final = [Path(each) for each in os.environ.get("KUBEBUILDER_ASSETS", "").split(os.pathsep) if each]
+CRDS: Final = Path(__file__).parents[2] / "crds"
+
+_server = pytest.StashKey[ApiServer]()
+_log_size = pytest.StashKey[int]()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run with every version."""
+    if "api_server" in metafunc.fixturenames:
+        metafunc.parametrize("api_server", ASSETS or [None], ids=_version, indirect=True, scope="session")
+
+
+@cache
+def _version(assets: Path | None) -> str:
+    return "Kubernetes" if assets is None else f"Kubernetes {version(assets)}"
+
+
+@pytest.fixture(scope="session")
+def api_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A ready API server with the CRDs; shared, so tests use namespaces of their own and leave it running."""
+    if request.param is None:
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver")
+    server = ApiServer(request.param, tmp_path_factory.mktemp("apiserver"))
+    try:
+        server.start()
+        asyncio.run(_install_crds(server))
+        yield server
+    finally:
+        server.close()
+
+
+async def _install_crds(server: ApiServer) -> None:
+    async with aiohttp.ClientSession() as http:
+        await Client(server, http).install_crds(CRDS)
+
+
+@pytest_asyncio.fixture
+async def client(api_server: ApiServer) -> AsyncIterator[Client]:
+    """A client with all rights."""
+    async with aiohttp.ClientSession() as http:
+        yield Client(api_server, http)
+
+
+@pytest_asyncio.fixture
+async def namespace(client: Client) -> str:
+    """A namespace for this test alone."""
+    return await client.new_namespace()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Remember where the API server's log was when the test began."""
+    server = getattr(item, "funcargs", {}).get("api_server")
+    if isinstance(server, ApiServer):
+        item.stash[_server], item.stash[_log_size] = server, server.kube_apiserver.log.stat().st_size
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show, with a test that fails, what the API server said meanwhile."""
+    report = yield
+    if report.failed and _server in item.stash:
+        tail = item.stash[_server].kube_apiserver.tail(item.stash[_log_size])
+        report.sections.append(("kube-apiserver", tail))
+    return report
