@@ -30,6 +30,11 @@ def findings(backend: MCPBackend, objects: Objects, *, cluster: bool) -> tuple[R
     return tuple(_findings(backend, dict(Credentials(objects, backend.key.namespace, cluster).of(backend))))
 
 
+def left_out(key: Key, prefix: str | None, reason: str) -> config.Backend:
+    """The section of a backend that is not served: it holds its place, and no address."""
+    return config.Backend(namespace=key.namespace, name=key.name, prefix=prefix, unresolved=str(reason))
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A backend's section, the credential files it needs, and what is to be said."""
@@ -60,7 +65,7 @@ class BackendCompiler:
                 "its owner can say so with spec.allowedNamespaces.credentials: Share"
             )
             report = self._on_gateway(member, Reason.CREDENTIALS_WITHHELD, message)
-            return Section(_left_out(member.key, prefix, Reason.CREDENTIALS_WITHHELD), reports=(report,))
+            return Section(left_out(member.key, prefix, Reason.CREDENTIALS_WITHHELD), reports=(report,))
         return self._permitted(member, prefix, backend)
 
     def _not_found(self, member: Member, prefix: str | None, backend: MCPBackend | None) -> Section:
@@ -76,7 +81,7 @@ class BackendCompiler:
             )
             path = ("spec", "allowedNamespaces", "selector")
             reports.append(_on(backend, Severity.WARNING, path, Reason.NAMESPACE_UNKNOWN, message))
-        return Section(_left_out(member.key, prefix, Reason.BACKEND_NOT_FOUND), reports=tuple(reports))
+        return Section(left_out(member.key, prefix, Reason.BACKEND_NOT_FOUND), reports=tuple(reports))
 
     def _permitted(self, member: Member, prefix: str | None, backend: MCPBackend) -> Section:
         followed = dict(Credentials(self.objects, member.key.namespace, self.cluster).of(backend))
@@ -86,7 +91,7 @@ class BackendCompiler:
         reports = _findings(backend, followed)
         errors = [report for report in reports if report.severity is Severity.ERROR]
         if errors:
-            return Section(_left_out(member.key, prefix, errors[0].reason), reports=tuple(reports))
+            return Section(left_out(member.key, prefix, errors[0].reason), reports=tuple(reports))
         if backend.spec.service is not None and not self.cluster:
             message = f"{_url_of_service(backend.spec.service, member.key)} is an address inside a cluster"
             path = ("spec", "service")
@@ -166,10 +171,6 @@ class BackendCompiler:
 
     def _on_gateway(self, member: Member, reason: Reason, message: str) -> Report:
         return Report(Severity.ERROR, Ref("MCPGateway", *self.gateway), member.field, reason, message)
-
-
-def _left_out(key: Key, prefix: str | None, reason: Reason) -> config.Backend:
-    return config.Backend(namespace=key.namespace, name=key.name, prefix=prefix, unresolved=str(reason))
 
 
 def _url_of_service(service: ServiceRef, key: Key) -> str:

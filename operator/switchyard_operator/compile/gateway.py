@@ -14,7 +14,7 @@ from switchyard_operator.compile.backends import BackendCompiler
 from switchyard_operator.compile.members import members
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.prefixes import prefixes, shared_names
-from switchyard_operator.compile.rendering import config_hash, render
+from switchyard_operator.compile.rendering import render, sealed
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_sidecar.config import model as config
 
@@ -62,10 +62,9 @@ def compile_gateway(
     compiler = BackendCompiler(objects, gateway, cluster, revision_key)
     sections = [compiler.section(member, prefix) for member, prefix in zip(included, chosen, strict=True)]
     renamed, alias_reports = aliases(declared, {member.key for member in included}, objects)
-    unsealed = _config(declared, tuple(section.backend for section in sections), renamed)
     credentials = {} if revision_key is None else {config.CREDENTIAL_KEY_FILE: revision_key}
     return CompiledGateway(
-        config=unsealed.model_copy(update={"config_hash": config_hash(unsealed)}),
+        config=sealed(_config(declared, tuple(section.backend for section in sections), renamed)),
         credentials=credentials | {file: content for section in sections for file, content in section.files.items()},
         reports=(
             *_not_effective(declared),
@@ -75,6 +74,11 @@ def compile_gateway(
             *alias_reports,
         ),
     )
+
+
+def withdrawn(gateway: MCPGateway, *, revision_key: bytes) -> CompiledGateway:
+    """What a refused gateway's sidecars are given: no backend, so that what they served before ends."""
+    return CompiledGateway(sealed(_config(gateway, (), ())), {config.CREDENTIAL_KEY_FILE: revision_key})
 
 
 def _config(

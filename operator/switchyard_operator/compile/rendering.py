@@ -19,5 +19,10 @@ def config_hash(config: GatewayConfig) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def sealed(config: GatewayConfig) -> GatewayConfig:
+    """The config with its own hash in it."""
+    return config.model_copy(update={"config_hash": config_hash(config)})
+
+
 def _tree(config: GatewayConfig) -> dict[str, Any]:
     return config.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -19,7 +20,7 @@ from switchyard_operator.compile.children import TooLarge, bare, config_map, sec
 from switchyard_operator.controller.observed import Child, content_of, digest
 from switchyard_operator.controller.resources import CONFIG_MAPS, SECRETS, Resource
 from switchyard_sidecar.config.load import ConfigError, credentials_of, parse, session_keys_of
-from switchyard_sidecar.config.model import CONFIG_FILE
+from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 
 Raw: TypeAlias = Mapping[str, Any]
 """An object of the API server, with its ``managedFields``."""
@@ -32,6 +33,7 @@ class Desired:
     gateway: Key
     uid: str
     """Of the gateway, which controls them."""
+    config_hash: str
     content: bytes = field(repr=False)
     """Of ``gateway.json``."""
     files: Mapping[str, bytes] = field(repr=False)
@@ -79,6 +81,14 @@ class Blocked:
 
     obstacle: Obstacle
     message: str
+
+
+def credential_files(config: GatewayConfig) -> Iterator[str]:
+    """The names of all credential files that a config refers to."""
+    for key in session_keys_of(config):
+        yield key.file
+    for backend in config.backends:
+        yield from (credential.file for credential in credentials_of(backend))
 
 
 def settled(desired: Desired, known_config_map: Child | None, known_secret: Child | None) -> bool:
@@ -139,7 +149,7 @@ def _blocked(resource: Resource, raw: Raw, desired: Desired) -> Blocked | None:
 
 def _with_what_is_needed(desired: Desired, old: Raw | None, held: Mapping[str, bytes]) -> Raw:
     """The Secret while the config changes: with what the new one needs and what the old one needs."""
-    needed = {name: held[name] for name in _named_by(old) if name in held}
+    needed = {name: held[name] for name in _needed_by(old) if name in held}
     try:
         return secret(desired.gateway, {**needed, **desired.files}, desired.uid)
     except TooLarge:
@@ -147,20 +157,12 @@ def _with_what_is_needed(desired: Desired, old: Raw | None, held: Mapping[str, b
         return desired.secret
 
 
-def _named_by(old: Raw | None) -> Iterator[str]:
-    """The credential files that a ConfigMap's config refers to, as far as it has one that sidecars can read."""
+def _needed_by(old: Raw | None) -> Iterator[str]:
+    """The credential files of a ConfigMap's config, as far as it has one that sidecars can read."""
     content = content_of(CONFIG_MAPS, old).get(CONFIG_FILE) if old is not None else None
-    if content is None:
-        return
-    try:
-        config, _ = parse(content)
-    except ConfigError:
-        return
-    for credential in (
-        *session_keys_of(config),
-        *(each for backend in config.backends for each in credentials_of(backend)),
-    ):
-        yield credential.file
+    if content is not None:
+        with suppress(ConfigError):
+            yield from credential_files(parse(content)[0])
 
 
 def _apply(resource: Resource, body: Raw, seen: Raw) -> Apply:
