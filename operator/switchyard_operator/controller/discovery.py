@@ -52,6 +52,6 @@ async def may_watch(kube: Kube, resource: Resource) -> bool:
             "kind": _REVIEWS.kind,
             "spec": {"resourceAttributes": attributes},
         }
-        if not (await kube.create(_REVIEWS, None, review))["status"].get("allowed"):
+        if not (await kube.create(_REVIEWS, review))["status"].get("allowed"):
             return False
     return True

@@ -31,14 +31,17 @@ class Health:
         )
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_S)
 
-    async def listen(self, host: str, port: int) -> None:
-        """Listen.
+    async def listen(self, host: str, port: int) -> str:
+        """Listen; give the base URL.
 
         Raises:
             OSError: the address cannot be listened on.
         """
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port).start()
+        address = self._runner.addresses[0]
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        return f"http://{shown}:{address[1]}"
 
     async def close(self) -> None:
         """Stop listening."""

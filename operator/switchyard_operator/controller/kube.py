@@ -13,11 +13,9 @@ import aiohttp
 import msgspec
 
 from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.observed import FIELD_MANAGER
 from switchyard_operator.controller.resources import Resource
 from switchyard_sidecar import __version__
-
-FIELD_MANAGER: Final = "switchyard-operator"
-"""Owner of all fields that we write (server-side apply)."""
 
 PAGE_OBJECTS: Final = 500
 CONNECT_S: Final = 5.0
@@ -116,9 +114,10 @@ class Kube:
         metadata = answer["metadata"]
         return Page(items, metadata.get("continue") or "", metadata.get("resourceVersion") or "")
 
-    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         """Make an object that must not exist yet; 409 ``AlreadyExists`` when it does."""
-        return await self._request("POST", resource.path(namespace), {"fieldManager": FIELD_MANAGER}, body)
+        path = resource.path(body.get("metadata", {}).get("namespace"))
+        return await self._request("POST", path, {"fieldManager": FIELD_MANAGER}, body)
 
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         """Replace an object as it was when its ``resourceVersion`` was read; 409 ``Conflict`` when it has changed since."""

@@ -45,7 +45,7 @@ _LONGEST_BACKOFF_S: Final = 10.0
 class Seen:
     """An object as it was at some moment."""
 
-    resource: Resource
+    stream: Stream
     type: str | None
     """``ADDED``, ``MODIFIED``, ``DELETED``; ``None``: from a list."""
     raw: dict[str, Any]
@@ -152,7 +152,9 @@ class Watching:
             return kopf.AiohttpSession(aiohttp_session=session, server=self._access.server)
 
         async def seen(*, event: kopf.RawEvent, param: Any = None, **_: Any) -> None:
-            hand(Seen(param, event["type"], dict(event["object"])))
+            raw = dict(event["object"])
+            namespace = raw["metadata"]["namespace"] if self._namespaces and param.namespaced else None
+            hand(Seen(Stream(param, namespace), event["type"], raw))
 
         for resource in self._selectors:
             kopf.on.event(
