@@ -90,11 +90,15 @@ def write_config(directory: Path, backends: Backends, **keys: Any) -> str:
 
 
 @asynccontextmanager
-async def gateway(directory: Path, backends: Backends, *, pace: Pace = PACE, **keys: Any) -> AsyncIterator[Gateway]:
+async def gateway(
+    directory: Path, backends: Backends, *, pace: Pace = PACE, host: str = "127.0.0.1", **keys: Any
+) -> AsyncIterator[Gateway]:
     """Run a sidecar on free ports while the block runs. ``keys`` are further keys of ``gateway.json``."""
     write_config(directory, backends, **keys)
     bound: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
-    running = asyncio.create_task(serve(directory, port=0, admin=("127.0.0.1", 0), ready=bound.set_result, pace=pace))
+    running = asyncio.create_task(
+        serve(directory, host=host, port=0, admin=("127.0.0.1", 0), ready=bound.set_result, pace=pace)
+    )
     running.add_done_callback(lambda _: bound.done() or bound.cancel())
     try:
         try:
