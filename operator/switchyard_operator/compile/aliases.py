@@ -27,8 +27,8 @@ def aliases(
     for alias in sorted(objects.aliases.within(gateway.key.namespace).values(), key=_precedence):
         if not _acts_on(alias, gateway):
             continue
-        spec, target = alias.spec, _target(alias)
-        if target not in included:
+        spec, wanted = alias.spec, target(alias)
+        if wanted not in included:
             if spec.gateway_refs is not None:
                 reports.append(not_included(alias, gateway.key))
             continue
@@ -39,7 +39,7 @@ def aliases(
             config.Alias(
                 namespace=alias.key.namespace,
                 name=alias.key.name,
-                backend=str(target),
+                backend=str(wanted),
                 tool=spec.tool,
                 alias=spec.alias,
                 title=spec.title,
@@ -59,8 +59,13 @@ def idle_aliases(objects: Objects) -> Iterator[Report]:
                 key = Key(alias.key.namespace, ref.name)
                 if key not in objects.gateways:
                     yield gateway_not_found(alias, index, key)
-        elif not any(key.namespace == alias.key.namespace and _target(alias) in included[key] for key in included):
+        elif not any(target(alias) in included[key] for key in objects.gateways.within(alias.key.namespace)):
             yield no_gateway(alias)
+
+
+def target(alias: MCPToolAlias) -> Key:
+    """The backend whose tool is meant."""
+    return Key(alias.spec.backend_ref.namespace or alias.key.namespace, alias.spec.backend_ref.name)
 
 
 def lost(alias: MCPToolAlias, gateway: Key, winner: Key) -> Report:
@@ -74,7 +79,7 @@ def lost(alias: MCPToolAlias, gateway: Key, winner: Key) -> Report:
 
 def not_included(alias: MCPToolAlias, gateway: Key) -> Report:
     """Says that a gateway which the alias names does not include its backend."""
-    message = f"gateway {gateway} does not include backend {_target(alias)}; the alias has no effect there"
+    message = f"gateway {gateway} does not include backend {target(alias)}; the alias has no effect there"
     return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_FOUND, message)
 
 
@@ -92,9 +97,7 @@ def gateway_refused(alias: MCPToolAlias, gateway: Key) -> Report:
 
 def no_gateway(alias: MCPToolAlias) -> Report:
     """Says that an alias which names no gateway acts on none."""
-    message = (
-        f"no gateway of namespace {alias.key.namespace} includes backend {_target(alias)}; the alias has no effect"
-    )
+    message = f"no gateway of namespace {alias.key.namespace} includes backend {target(alias)}; the alias has no effect"
     return _on(alias, ("spec", "backendRef"), Reason.NO_GATEWAY, message)
 
 
@@ -103,14 +106,8 @@ def _precedence(alias: MCPToolAlias) -> tuple[datetime, Key]:
 
 
 def _acts_on(alias: MCPToolAlias, gateway: MCPGateway) -> bool:
-    if alias.key.namespace != gateway.key.namespace:
-        return False
     refs = alias.spec.gateway_refs
     return refs is None or any(ref.name == gateway.key.name for ref in refs)
-
-
-def _target(alias: MCPToolAlias) -> Key:
-    return Key(alias.spec.backend_ref.namespace or alias.key.namespace, alias.spec.backend_ref.name)
 
 
 def _on(alias: MCPToolAlias, path: FieldPath, reason: Reason, message: str) -> Report:
