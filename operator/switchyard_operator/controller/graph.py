@@ -13,7 +13,6 @@ from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.aliases import target
-from switchyard_operator.compile.objects import Objects
 from switchyard_operator.controller.observed import Child, Pod
 from switchyard_operator.controller.resources import (
     ALIASES,
@@ -26,6 +25,7 @@ from switchyard_operator.controller.resources import (
     Resource,
 )
 from switchyard_operator.controller.shelf import Change
+from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.work import Task, Work
 
@@ -55,10 +55,11 @@ class Links(Generic[A, B]):
 
 
 class Graph:
-    """Knows who refers to whom. ``objects`` is the store's view: it is asked after it has changed."""
+    """Knows who refers to whom in a store."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._objects = store.objects
         self._gateways: set[Key] = set()
         """All of them, valid or not."""
         self._invalid: set[Key] = set()
@@ -73,8 +74,21 @@ class Graph:
         """From a Secret or ConfigMap to the backends that refer to it."""
 
     def touched(self, change: Change) -> set[Work]:
-        """What there is to do after a change. To be told of every change of the store, in order."""
+        """What there is to do after a change. To be told of every change, in order, when the store has made it."""
         return set(self._follow(change))
+
+    def everything(self) -> Iterator[Work]:
+        """What is to be done by whoever begins to write: he has acted on none of the changes that led here."""
+        yield from (Work(Task.CONFIG, item.key) for item in self._store.gateways)
+        yield from (Work(Task.BACKEND_STATUS, item.key) for item in self._store.backends)
+        yield from (Work(Task.ALIAS_STATUS, item.key) for item in self._store.aliases)
+
+    def aliases_touched(self, gateway: Key, before: Composition | None, after: Composition) -> set[Key]:
+        """The aliases that stand otherwise on a gateway than they did when it was compiled before."""
+        aliases = self._objects.aliases.within(gateway.namespace)
+        if before is None or before.refused != after.refused:
+            return {key for key, alias in aliases.items() if _may_mean(alias, gateway)}
+        return {key for key, _ in before.aliases.items() ^ after.aliases.items() if key in aliases}
 
     def gateways_of(self, backend: Key) -> set[Key]:
         """The gateways that use a backend, or would if they might."""
@@ -150,13 +164,6 @@ class Graph:
             if any(_selects_any(self._objects.gateways[key], each) for each in versions)
         )
         return {*self._naming.to(backend), *selecting, *self._invalid}
-
-
-def everything(store: Store) -> Iterator[Work]:
-    """What is to be done by whoever begins to write: he has seen none of the changes that led here."""
-    yield from (Work(Task.CONFIG, item.key) for item in store.gateways)
-    yield from (Work(Task.BACKEND_STATUS, item.key) for item in store.backends)
-    yield from (Work(Task.ALIAS_STATUS, item.key) for item in store.aliases)
 
 
 def _named(gateway: MCPGateway | None) -> set[Key]:
