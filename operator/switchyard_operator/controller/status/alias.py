@@ -1,0 +1,102 @@
+"""What is said of an MCPToolAlias: how it stands on each gateway that it acts on."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from switchyard_operator.api.alias import MCPToolAlias
+from switchyard_operator.api.resource import Key
+from switchyard_operator.api.status import MAX_CONFLICTS
+from switchyard_operator.compile.aliases import gateway_not_found, gateway_refused, lost, no_gateway, not_included
+from switchyard_operator.compile.reports import Report
+from switchyard_operator.controller.shelf import Item
+from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
+from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.conditions import concluded
+
+
+class Stand(Enum):
+    """How an alias stands on one gateway."""
+
+    ACTS = "acts"
+    LOST = "lost"
+    """Another alias has the name."""
+    NOT_INCLUDED = "not included"
+    """The gateway does not include the backend."""
+    NOT_FOUND = "not found"
+    """There is no such gateway."""
+    REFUSED = "refused"
+    """The gateway is not served at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an alias stands on one gateway that it names, or that includes its backend."""
+
+    gateway: Key
+    stand: Stand
+    winner: Key | None = None
+    """With :attr:`Stand.LOST`: the alias that has the name."""
+
+
+def standings(
+    alias: MCPToolAlias, gateways: Collection[Key], compositions: Mapping[Key, Composition]
+) -> tuple[Standing, ...] | None:
+    """How the alias stands, in the order of ``spec.gatewayRefs``, or else of the gateways' names.
+
+    ``gateways`` are the valid ones of its namespace; ``None``: one of them that matters has not been compiled yet.
+    """
+    refs = alias.spec.gateway_refs
+    named = None if refs is None else [Key(alias.key.namespace, each.name) for each in refs]
+    found: list[Standing] = []
+    for key in dict.fromkeys(sorted(gateways) if named is None else named):
+        composition = compositions.get(key)
+        if key not in gateways:
+            found.append(Standing(key, Stand.NOT_FOUND))
+        elif composition is None:
+            return None
+        elif alias.key in composition.aliases:
+            winner = composition.aliases[alias.key]
+            found.append(Standing(key, Stand.ACTS if winner is None else Stand.LOST, winner))
+        elif named is not None:
+            found.append(Standing(key, Stand.REFUSED if composition.refused else Stand.NOT_INCLUDED))
+    return tuple(found)
+
+
+def assess_alias(item: Item[MCPToolAlias], found: Sequence[Standing]) -> Assessment:
+    """The alias's status. What it lacks on one gateway makes the whole "not as declared"; the counts say how far that goes."""
+    reports = [] if item.model is None else list(_reports(item.model, found))
+    parts = (accepted(item.faults, reports), resolved(item.faults, reports))
+    ready = ready_if(parts, "has its name wherever it acts")
+    return Assessment(concluded(parts, ready, outlook(item.faults, reports)), _facts(found))
+
+
+def _reports(alias: MCPToolAlias, found: Sequence[Standing]) -> Iterator[Report]:
+    if not found:
+        yield no_gateway(alias)
+    for each in found:
+        match each:
+            case Standing(gateway, Stand.LOST, Key() as winner):
+                yield lost(alias, gateway, winner)
+            case Standing(gateway, Stand.NOT_INCLUDED):
+                yield not_included(alias, gateway)
+            case Standing(gateway, Stand.NOT_FOUND):
+                names = [each.name for each in alias.spec.gateway_refs or ()]
+                yield gateway_not_found(alias, names.index(gateway.name), gateway)
+            case Standing(gateway, Stand.REFUSED):
+                yield gateway_refused(alias, gateway)
+
+
+def _facts(found: Sequence[Standing]) -> dict[str, Any]:
+    conflicts = [
+        {"gateway": each.gateway.name, "winner": each.winner.name}
+        for each in sorted(found, key=lambda each: each.gateway)
+        if each.stand is Stand.LOST and each.winner is not None
+    ]
+    gateways = {
+        "total": len(found),
+        "accepted": sum(each.stand is Stand.ACTS for each in found),
+        "conflicted": len(conflicts),
+    }
+    return {"gateways": gateways} | ({"conflicts": conflicts[:MAX_CONFLICTS]} if conflicts else {})

@@ -1,0 +1,30 @@
+"""What is said of an MCPBackend: of itself alone, whoever uses it or not."""
+
+from collections.abc import Iterator
+
+from switchyard_operator.api.backend import MCPBackend
+from switchyard_operator.api.resource import Ref
+from switchyard_operator.compile.backends import findings
+from switchyard_operator.compile.objects import Objects
+from switchyard_operator.compile.reports import Reason, Report, Severity
+from switchyard_operator.controller.shelf import Item
+from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
+from switchyard_operator.controller.status.conditions import Truth, concluded
+from switchyard_operator.controller.status.probed import ProbeReason, Reach
+
+
+def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach) -> Assessment:
+    """The backend's status. ``Ready`` = accepted and resolved; whether it answers stands beside that."""
+    reports = [] if item.model is None else list(_reports(item.model, objects))
+    parts = (accepted(item.faults, reports), resolved(item.faults, reports))
+    ready = ready_if(parts, "is accepted, and all its references resolve")
+    seen = reach if ready.status is Truth.TRUE else Reach(ProbeReason.NOT_RESOLVED)
+    return Assessment(concluded((*parts, seen.condition), ready, outlook(item.faults, reports)), seen.facts)
+
+
+def _reports(backend: MCPBackend, objects: Objects) -> Iterator[Report]:
+    yield from findings(backend, objects, cluster=True)
+    if backend.spec.allowed_namespaces.from_ == "Selector" and not objects.namespaces:
+        message = "the operator may not read namespaces, so that no other namespace is admitted by its labels"
+        path = ("spec", "allowedNamespaces", "selector")
+        yield Report(Severity.WARNING, Ref("MCPBackend", *backend.key), path, Reason.NAMESPACE_UNKNOWN, message)

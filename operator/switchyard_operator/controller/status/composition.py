@@ -1,0 +1,68 @@
+"""What is kept in memory of a compiled gateway for the statuses, when its config has been written and let go."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from switchyard_operator.api.resource import Key, Ref
+from switchyard_operator.api.status import MAX_CONFLICTS
+from switchyard_operator.compile import CompiledGateway, GatewayRefused
+from switchyard_operator.compile.reports import Reason, Report, Severity
+from switchyard_sidecar.config import model as config
+
+_CONFLICTS: Final = frozenset({Reason.ALIAS_CONFLICT, Reason.SHARED_NAMES})
+_TOLD_OF_GATEWAYS: Final = frozenset({Reason.BACKEND_NOT_FOUND, Reason.CREDENTIALS_WITHHELD})
+"""Reasons for which a backend is left out and a report says so of the gateway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What compiling made of a gateway, as far as statuses tell of it."""
+
+    reports: tuple[Report, ...] = ()
+    """About the gateway itself, and about backends of it that are left out for a fault of their own."""
+    refused: bool = False
+    """It must not be served, as the reports say; all else is empty."""
+    backends: int = 0
+    resolved: int = 0
+    """Of these, backends that are served."""
+    aliases: Mapping[Key, Key | None] = field(default_factory=dict)
+    """The aliases that are meant for the gateway and whose backend it includes, each with the one that has its name; ``None``:
+    it has it itself."""
+    conflicts: tuple[Report, ...] = ()
+    """The first claims of more than one object to one name, whatever object they are reported on."""
+
+    @classmethod
+    def of(cls, compiled: CompiledGateway | GatewayRefused) -> "Composition":
+        """What to keep of a compiled gateway, or of a refusal."""
+        if isinstance(compiled, GatewayRefused):
+            return cls(compiled.reports, refused=True)
+        declared = compiled.config
+        gateway = Ref("MCPGateway", declared.namespace, declared.name)
+        return cls(
+            reports=(*(each for each in compiled.reports if each.object == gateway), *_at_fault(gateway, declared)),
+            backends=len(declared.backends),
+            resolved=sum(each.unresolved is None for each in declared.backends),
+            aliases=_standings(declared.aliases),
+            conflicts=tuple(islice((each for each in compiled.reports if each.reason in _CONFLICTS), MAX_CONFLICTS)),
+        )
+
+
+def _at_fault(gateway: Ref, declared: config.GatewayConfig) -> Iterator[Report]:
+    """Says of which backends the cause is told in their own status."""
+    for each in declared.backends:
+        if each.unresolved is not None and each.unresolved not in _TOLD_OF_GATEWAYS:
+            message = f"backend {each.id} is left out ({each.unresolved}); its status says more"
+            yield Report(Severity.ERROR, gateway, ("spec", "backends"), Reason.BACKEND_NOT_RESOLVED, message)
+
+
+def _standings(aliases: tuple[config.Alias, ...]) -> dict[Key, Key | None]:
+    """Each alias with the one that has its name. They come in order of precedence."""
+    winners: dict[str, Key] = {}
+    standings: dict[Key, Key | None] = {}
+    for each in aliases:
+        key = Key(each.namespace, each.name)
+        winner = winners.setdefault(each.alias, key)
+        standings[key] = None if winner == key else winner
+    return standings

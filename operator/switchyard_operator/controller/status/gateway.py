@@ -1,0 +1,126 @@
+"""What is said of an MCPGateway: whether it is as declared, whether its config is written, and how many pods run it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from switchyard_operator.api.gateway import MCPGateway
+from switchyard_operator.controller.shelf import Item
+from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
+from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.conditions import (
+    PROGRAMMED,
+    READY,
+    RESOLVED_REFS,
+    Condition,
+    Progress,
+    Truth,
+    bounded,
+    concluded,
+)
+
+
+class Written(StrEnum):
+    """How far writing a gateway's config came. The values are reasons of ``Programmed``."""
+
+    PROGRAMMED = "Programmed"
+    WITHDRAWN = "Withdrawn"
+    """The gateway is refused: what was served before is not any more."""
+    NAME_CONFLICT = "NameConflict"
+    """An object of a child's name is not this gateway's, and not touched."""
+    TOO_LARGE = "TooLarge"
+    """The config does not fit into its object: the one before it stays, but for what was revoked."""
+    BEING_DELETED = "BeingDeleted"
+    """A child is on its way out, and will be made anew."""
+    WRITE_FAILED = "WriteFailed"
+    """The API server did not take it. It is tried again."""
+
+
+_TRIED_AGAIN: Final = frozenset({Written.BEING_DELETED, Written.WRITE_FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The end of an attempt to write a gateway's config."""
+
+    result: Written
+    message: str
+    config_hash: str = ""
+    """Of the config that is there now; empty: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodCounts:
+    """Running pods with a gateway's sidecar."""
+
+    attached: int = 0
+    current: int = 0
+    """Of these, pods that have confirmed the config that is there now."""
+    unknown: int = 0
+    """Of these, pods that could not be asked."""
+
+
+def assess_gateway(
+    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts, tools: int | None
+) -> Assessment:
+    """The gateway's status. ``writing`` is ``None`` when nothing was to be written; ``tools`` when they cannot be counted now.
+
+    Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
+    are told of an error otherwise, as they are when there is none.
+    """
+    valid = accepted(item.faults, composed.reports)
+    references = _references(item, composed)
+    programmed = _programmed(writing)
+    degraded = (
+        references.status is Truth.FALSE
+        and item.model is not None
+        and item.model.spec.failure_policy == "Partial"
+        and composed.resolved > 0
+    )
+    counted = f"serves {composed.resolved} of {composed.backends} backends"
+    ready = ready_if((valid, programmed) if degraded else (valid, programmed, references), counted)
+    if degraded and ready.status is Truth.TRUE:
+        ready = Condition(READY, Truth.TRUE, "Degraded", f"{counted}; {references.message}")
+    if valid.status is not Truth.TRUE:
+        progress = Progress.STUCK
+    elif writing is None or programmed.status is not Truth.TRUE:
+        progress = Progress.WAITING if writing is None or writing.result in _TRIED_AGAIN else Progress.STUCK
+    else:
+        progress = Progress.DONE if degraded else outlook(item.faults, composed.reports)
+    return Assessment(
+        concluded((valid, references, programmed), ready, progress), _facts(item, composed, writing, pods, tools)
+    )
+
+
+def _references(item: Item[MCPGateway], composed: Composition) -> Condition:
+    if composed.refused:
+        return Condition(RESOLVED_REFS, Truth.UNKNOWN, "Refused", "is not looked at while the gateway is refused")
+    return resolved(item.faults, composed.reports)
+
+
+def _programmed(writing: Writing | None) -> Condition:
+    if writing is None:
+        return Condition(PROGRAMMED, Truth.UNKNOWN, "NotWritten", "nothing was written")
+    status = Truth.TRUE if writing.result is Written.PROGRAMMED else Truth.FALSE
+    return Condition(PROGRAMMED, status, writing.result.value, writing.message)
+
+
+def _facts(
+    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts, tools: int | None
+) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "backends": {"total": composed.backends, "resolved": composed.resolved},
+        "pods": {"attached": pods.attached, "current": pods.current, "unknown": pods.unknown},
+    }
+    if tools is not None:
+        facts["tools"] = {"count": tools}
+    elif "tools" in item.status:
+        facts["tools"] = item.status["tools"]
+    if writing is not None and writing.config_hash:
+        facts["configHash"] = writing.config_hash
+    if composed.conflicts:
+        facts["conflicts"] = [
+            {"reason": each.reason.value, "message": bounded(f"{each.object}: {each.message}")}
+            for each in composed.conflicts
+        ]
+    return facts

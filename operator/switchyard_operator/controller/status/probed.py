@@ -1,0 +1,171 @@
+"""What the operator's own look at a backend brought, and when that is believed.
+
+A probe sees a backend from where the operator is, which need not be what sidecars see. Its reasons are a fixed set: nothing
+that a backend answers, but for its name and version, gets into a status.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final, Literal, Self
+
+from switchyard_operator.controller.status.conditions import REACHABLE, Condition, Truth, bounded
+
+FAILURES_BELIEVED: Final = 3
+"""So many probes in a row must fail before a backend counts as unreachable."""
+_NAME_BYTES: Final = 128
+
+
+class ProbeReason(StrEnum):
+    """How a probe ended."""
+
+    # The backend answers
+    ANSWERED = "Answered"
+
+    # Nothing is known: not tried
+    NOT_PROBED = "NotProbed"
+    NOT_RESOLVED = "NotResolved"
+    CALLER_NEEDED = "CallerNeeded"
+    ADDRESS_NOT_PROBED = "AddressNotProbed"
+
+    # The backend does not answer, or not as it must
+    NAME_NOT_RESOLVED = "NameNotResolved"
+    CONNECTION_FAILED = "ConnectionFailed"
+    TLS_FAILED = "TLSFailed"
+    TIMED_OUT = "TimedOut"
+    UNAUTHORIZED = "Unauthorized"
+    OVERLOADED = "Overloaded"
+    HTTP_ERROR = "HTTPError"
+    REDIRECTED = "Redirected"
+    NOT_MCP = "NotMCP"
+    NO_COMMON_VERSION = "NoCommonVersion"
+    LIST_TOO_LARGE = "ListTooLarge"
+
+
+_SENTENCES: Final[Mapping[ProbeReason, str]] = {
+    ProbeReason.ANSWERED: "answers the operator",
+    ProbeReason.NOT_PROBED: "has not been probed yet",
+    ProbeReason.NOT_RESOLVED: "is not probed while it is not accepted, or a reference of it does not resolve",
+    ProbeReason.CALLER_NEEDED: "is not probed: it needs the authorization of a caller",
+    ProbeReason.ADDRESS_NOT_PROBED: "is not probed: the operator connects to no loopback, link-local or API server address",
+    ProbeReason.NAME_NOT_RESOLVED: "its host name does not resolve where the operator runs",
+    ProbeReason.CONNECTION_FAILED: "no connection from the operator comes about",
+    ProbeReason.TLS_FAILED: "no TLS connection comes about: certificate, name or version do not fit",
+    ProbeReason.TIMED_OUT: "does not answer the operator in time",
+    ProbeReason.UNAUTHORIZED: "refuses the operator's request (401 or 403): see spec.auth and spec.headers",
+    ProbeReason.OVERLOADED: "asks for fewer requests (429 or 503)",
+    ProbeReason.HTTP_ERROR: "answers the operator with an HTTP error",
+    ProbeReason.REDIRECTED: "redirects elsewhere, which is not followed: give the address it redirects to",
+    ProbeReason.NOT_MCP: "answers, but not as an MCP server does: see the path of its address",
+    ProbeReason.NO_COMMON_VERSION: "speaks no version of MCP that is spoken here",
+    ProbeReason.LIST_TOO_LARGE: "has a tool list that exceeds spec.limits",
+}
+UNTRIED: Final = frozenset(
+    {
+        ProbeReason.NOT_PROBED,
+        ProbeReason.NOT_RESOLVED,
+        ProbeReason.CALLER_NEEDED,
+        ProbeReason.ADDRESS_NOT_PROBED,
+    }
+)
+"""With these, whether the backend can be reached is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a backend said of itself."""
+
+    era: Literal["Modern", "Legacy"]
+    version: str
+    """The MCP version in use, a date."""
+    list_changed: bool
+    """Whether it says that it announces changes of its list."""
+    server_name: str
+    server_version: str
+    tools: int
+    """The tools in its list, filtered as the backend's resource says."""
+    digest: str
+    """Of the canonical definitions of these tools; hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One look at a backend. ``answer`` goes with :attr:`ProbeReason.ANSWERED` alone."""
+
+    reason: ProbeReason
+    answer: Answer | None = None
+
+    @property
+    def truth(self) -> Truth:
+        """Whether the backend could be reached."""
+        if self.reason in UNTRIED:
+            return Truth.UNKNOWN
+        return Truth.TRUE if self.reason is ProbeReason.ANSWERED else Truth.FALSE
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What is believed of a backend after all probes so far."""
+
+    reason: ProbeReason = ProbeReason.NOT_PROBED
+    answer: Answer | None = None
+    """The last answer, kept while the backend does not answer: it says what sidecars go on serving."""
+    failures: int = 0
+    """Probes that failed since the last that did not."""
+
+    def after(self, probe: Probe) -> Self:
+        """What is believed after one more probe. A failure is not believed until it is the third in a row."""
+        if probe.truth is not Truth.FALSE:
+            return replace(self, reason=probe.reason, answer=probe.answer, failures=0)
+        failures = self.failures + 1
+        believed = failures >= FAILURES_BELIEVED or self.condition.status is Truth.FALSE
+        return replace(self, reason=probe.reason if believed else self.reason, failures=failures)
+
+    @property
+    def condition(self) -> Condition:
+        """``Reachable``, as seen from the operator."""
+        return Condition(REACHABLE, Probe(self.reason).truth, self.reason.value, _SENTENCES[self.reason])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields of a backend's status that come from its answer."""
+        if self.answer is None:
+            return {}
+        return {
+            "protocol": {
+                "era": self.answer.era,
+                "version": bounded(self.answer.version, _NAME_BYTES),
+                "listChanged": self.answer.list_changed,
+            },
+            "serverInfo": {
+                "name": bounded(self.answer.server_name, _NAME_BYTES),
+                "version": bounded(self.answer.server_version, _NAME_BYTES),
+            },
+            "tools": {"count": self.answer.tools, "digest": self.answer.digest},
+        }
+
+    @classmethod
+    def recalled(cls, status: Mapping[str, Any]) -> Self:
+        """What an earlier process believed, as far as the status that it left says so."""
+        reasons = [each.get("reason", "") for each in status.get("conditions") or () if each.get("type") == REACHABLE]
+        try:
+            reason, answer = ProbeReason(reasons[0]), _answer(status)
+        except (LookupError, ValueError):
+            return cls()
+        # What did not resolve then may resolve by now.
+        return cls() if reason is ProbeReason.NOT_RESOLVED else cls(reason, answer)
+
+
+def _answer(status: Mapping[str, Any]) -> Answer | None:
+    if "protocol" not in status:
+        return None
+    protocol, server, tools = status["protocol"], status["serverInfo"], status["tools"]
+    return Answer(
+        era=protocol["era"],
+        version=protocol["version"],
+        list_changed=protocol["listChanged"],
+        server_name=server["name"],
+        server_version=server["version"],
+        tools=tools["count"],
+        digest=tools["digest"],
+    )

@@ -1,0 +1,133 @@
+"""Statuses and events on their way to the API server: only what differs, at most once in five seconds, a flip at once."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+import structlog
+
+from switchyard_operator.controller.kube import ApiError
+from switchyard_operator.controller.resources import EVENTS, Resource
+from switchyard_operator.controller.shelf import Item
+from switchyard_operator.controller.status.assessment import Assessment
+from switchyard_operator.controller.status.conditions import OURS
+from switchyard_operator.controller.status.events import Notice, event, notices
+
+DISTANCE_S: Final = 5.0
+"""Between two writes to one object, unless a condition flips."""
+LOOK_AGAIN_S: Final = 0.2
+"""After the object had changed under our hands: the store is about to hear of it."""
+
+log = structlog.get_logger(__name__)
+
+
+class Api(Protocol):
+    """What is needed of :class:`~switchyard_operator.controller.kube.Kube`."""
+
+    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Make an object that must not exist yet."""
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str | None = None
+    ) -> dict[str, Any]:
+        """Server-side apply."""
+
+
+class StatusWriter:
+    """Writes statuses for one replica.
+
+    ``instance`` names the replica in events; ``wrote`` is told of the API server's answers, before anybody asks again.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        instance: str,
+        wrote: Callable[[Resource, Mapping[str, Any]], None],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._api = api
+        self._instance = instance
+        self._wrote = wrote
+        self._now = now
+        self._last: dict[str, float] = {}
+        """By uid: when a status was written within the last :data:`DISTANCE_S`, oldest first, by the loop's clock."""
+
+    async def write(self, resource: Resource, item: Item[Any], assessment: Assessment) -> float | None:
+        """Bring the object's status in line with the assessment of it.
+
+        Gives the seconds after which to assess anew and call again, or ``None`` when all is said. Raises
+        :class:`~switchyard_operator.controller.kube.KubeError` when it should be tried again after a back-off.
+        """
+        now = self._now()
+        status = assessment.status(item.generation, item.status, now)
+        if item.deleting or not differs(status, item.status):
+            return None
+        wait_s = 0.0 if flips(status, item.status) else self._wait_s(item.uid)
+        if wait_s > 0:
+            return wait_s
+        for notice in notices(assessment.conditions, item.status.get("conditions") or ()):
+            await self._tell(resource, item, notice, now)
+        body = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {
+                "namespace": item.key.namespace,
+                "name": item.key.name,
+                "uid": item.uid,
+                # What was assessed, and nothing newer: a replica that leads no more does not bring an old state back.
+                "resourceVersion": item.resource_version,
+            },
+            "status": status,
+        }
+        try:
+            answer = await self._api.apply(resource, body, subresource="status")
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            if error.status == HTTPStatus.CONFLICT:
+                return LOOK_AGAIN_S
+            raise
+        self._last.pop(item.uid, None)
+        self._last[item.uid] = asyncio.get_running_loop().time()
+        self._wrote(resource, answer)
+        return None
+
+    def _wait_s(self, uid: str) -> float:
+        """How long until the next write is due."""
+        begin = asyncio.get_running_loop().time() - DISTANCE_S
+        while self._last and next(iter(self._last.values())) <= begin:
+            del self._last[next(iter(self._last))]
+        return self._last.get(uid, begin) - begin
+
+    async def _tell(self, resource: Resource, item: Item[Any], notice: Notice, now: datetime) -> None:
+        """Create the event before the status is written: whoever is interrupted in between says it again, in vain."""
+        body = event(resource, item, notice, self._instance, now)
+        try:
+            await self._api.create(EVENTS, item.key.namespace, body)
+        except ApiError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.status == HTTPStatus.TOO_MANY_REQUESTS:
+                raise
+            if error.status != HTTPStatus.CONFLICT:  # which says that it has been said
+                log.warning("event_refused", object=str(item.key), reason=notice.reason, error=str(error))
+
+
+def differs(status: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether anything of ours is stored otherwise. Conditions of others, and the order of all, do not count."""
+    return _comparable(status) != _comparable(stored)
+
+
+def flips(status: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether a condition of ours gets another status, appears or goes."""
+    return _truths(status) != _truths(stored)
+
+
+def _comparable(status: Mapping[str, Any]) -> dict[str, Any]:
+    conditions = {each["type"]: each for each in status.get("conditions") or () if each["type"] in OURS}
+    return {**status, "conditions": conditions}
+
+
+def _truths(status: Mapping[str, Any]) -> dict[str, str]:
+    return {each["type"]: each["status"] for each in status.get("conditions") or () if each["type"] in OURS}

@@ -1,0 +1,210 @@
+"""What is said of an alias."""
+
+from typing import Any
+
+import pytest
+
+from switchyard_operator.api.alias import MCPToolAlias
+from switchyard_operator.api.resource import Key
+from switchyard_operator.compile import CompiledGateway, GatewayRefused
+from switchyard_operator.controller.status.alias import Stand, Standing, assess_alias, standings
+from switchyard_operator.controller.status.composition import Composition
+from unit.operator.declared import MAIN, alias, backend, compiled, gateway
+from unit.operator.status.situations import held, in_short, invalid, message, reading
+
+OTHER, GONE = Key("agents", "other"), Key("agents", "gone")
+OLDER = Key("agents", "older")
+ACTS, LOST = Standing(MAIN, Stand.ACTS), Standing(OTHER, Stand.LOST, OLDER)
+
+
+def one(**spec: Any) -> MCPToolAlias:
+    return alias("find", "github", "search", "find_repo", **spec)
+
+
+def named(*names: str) -> MCPToolAlias:
+    return one(gatewayRefs=[{"name": name} for name in names])
+
+
+@pytest.mark.parametrize(
+    ("declared", "found", "conditions", "gateways", "read"),
+    [
+        pytest.param(
+            one(),
+            [ACTS],
+            ["Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs", "Ready=True Ready"],
+            (1, 1, 0),
+            "Current",
+            id="it acts",
+        ),
+        pytest.param(
+            one(),
+            [ACTS, LOST],
+            [
+                "Accepted=False AliasConflict",
+                "ResolvedRefs=True ResolvedRefs",
+                "Stalled=True AliasConflict",
+                "Ready=False AliasConflict",
+            ],
+            (2, 1, 1),
+            "Failed",
+            id="an older one has the name on one of two gateways",
+        ),
+        pytest.param(
+            one(),
+            [],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False NoGateway",
+                "Reconciling=True NoGateway",
+                "Ready=False NoGateway",
+            ],
+            (0, 0, 0),
+            "InProgress",
+            id="no gateway includes its backend yet",
+        ),
+        pytest.param(
+            named("main", "gone"),
+            [ACTS, Standing(GONE, Stand.NOT_FOUND)],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False GatewayNotFound",
+                "Reconciling=True GatewayNotFound",
+                "Ready=False GatewayNotFound",
+            ],
+            (2, 1, 0),
+            "InProgress",
+            id="a gateway that may still come",
+        ),
+        pytest.param(
+            named("other"),
+            [Standing(OTHER, Stand.NOT_INCLUDED)],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False BackendNotFound",
+                "Reconciling=True BackendNotFound",
+                "Ready=False BackendNotFound",
+            ],
+            (1, 0, 0),
+            "InProgress",
+            id="a gateway without its backend",
+        ),
+        pytest.param(
+            named("other"),
+            [Standing(OTHER, Stand.REFUSED)],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False GatewayRefused",
+                "Reconciling=True GatewayRefused",
+                "Ready=False GatewayRefused",
+            ],
+            (1, 0, 0),
+            "InProgress",
+            id="a gateway that is not served",
+        ),
+        pytest.param(
+            named("gone", "other"),
+            [Standing(GONE, Stand.NOT_FOUND), LOST],
+            [
+                "Accepted=False AliasConflict",
+                "ResolvedRefs=False GatewayNotFound",
+                "Stalled=True AliasConflict",
+                "Ready=False AliasConflict",
+            ],
+            (2, 0, 1),
+            "Failed",
+            id="a conflict that waiting does not end",
+        ),
+    ],
+)
+def test_situations(
+    declared: MCPToolAlias, found: list[Standing], conditions: list[str], gateways: tuple[int, int, int], read: str
+) -> None:
+    """What is said in each, and what Flux and Helm make of it."""
+    assessment = assess_alias(held(declared), found)
+    assert in_short(assessment) == conditions
+    assert tuple(assessment.facts["gateways"].values()) == gateways
+    assert reading(assessment) == read
+
+
+def test_an_invalid_alias_acts_nowhere() -> None:
+    """Its form is all that is said."""
+    assessment = assess_alias(invalid("find"), ())
+    assert in_short(assessment) == [
+        "Accepted=False Invalid",
+        "ResolvedRefs=Unknown Invalid",
+        "Stalled=True Invalid",
+        "Ready=False Invalid",
+    ]
+
+
+def test_a_conflict_names_its_winner() -> None:
+    """In a sentence for people and in a field for programs."""
+    assessment = assess_alias(held(one()), [LOST])
+    assert message(assessment, "Ready") == (
+        'spec.alias: "find_repo" on gateway agents/other belongs to MCPToolAlias agents/older, which comes first '
+        "(older, then by namespace and name); this tool keeps its ordinary name"
+    )
+    assert assessment.facts["conflicts"] == [{"gateway": "other", "winner": "older"}]
+
+
+def test_of_many_conflicts_sixteen_are_named_and_all_counted() -> None:
+    """In the order of the gateways' names, whatever order they were found in."""
+    found = [Standing(Key("agents", f"g{index:02}"), Stand.LOST, OLDER) for index in reversed(range(40))]
+    assessment = assess_alias(held(one()), found)
+    assert [each["gateway"] for each in assessment.facts["conflicts"]] == [f"g{index:02}" for index in range(16)]
+    assert assessment.facts["gateways"] == {"total": 40, "accepted": 0, "conflicted": 40}
+    assert len(message(assessment, "Ready").encode()) <= 1024
+    assert message(assessment, "Ready").endswith("more")
+
+
+def test_a_missing_gateway_is_named_by_its_place() -> None:
+    """The field to look at is the one that names it."""
+    found = [ACTS, Standing(GONE, Stand.NOT_FOUND)]
+    assert message(assess_alias(held(named("main", "gone")), found), "Ready") == (
+        "spec.gatewayRefs[1].name: there is no MCPGateway agents/gone"
+    )
+
+
+def composed(*aliases: MCPToolAlias, on: str = "github") -> Composition:
+    return Composition.of(compiled(gateway(on), backend("github"), *aliases))
+
+
+REFUSED = Composition.of(GatewayRefused(()))
+
+
+@pytest.mark.parametrize(
+    ("declared", "compositions", "found"),
+    [
+        (one(), {MAIN: composed(one())}, [(MAIN, Stand.ACTS, None)]),
+        (one(), {MAIN: composed(one(), alias("a-first", "github", "x", "find_repo"))}, [(MAIN, Stand.LOST, "a-first")]),
+        (one(), {MAIN: composed(one(), on="jira")}, []),
+        (one(), {MAIN: REFUSED}, []),
+        (named("main"), {MAIN: REFUSED}, [(MAIN, Stand.REFUSED, None)]),
+        (named("main"), {MAIN: composed(one(), on="jira")}, [(MAIN, Stand.NOT_INCLUDED, None)]),
+        (
+            named("gone", "main"),
+            {MAIN: composed(named("main"))},
+            [(GONE, Stand.NOT_FOUND, None), (MAIN, Stand.ACTS, None)],
+        ),
+        (one(), {}, None),
+        (named("main"), {}, None),
+        (named("gone"), {}, [(GONE, Stand.NOT_FOUND, None)]),
+    ],
+)
+def test_how_an_alias_stands_is_read_off_compiled_gateways(
+    declared: MCPToolAlias,
+    compositions: dict[Key, Composition],
+    found: list[tuple[Key, Stand, str | None]] | None,
+) -> None:
+    """Nothing is said while a gateway that matters has not been compiled."""
+    result = standings(declared, {MAIN}, compositions)
+    shown = result and [(each.gateway, each.stand, each.winner and each.winner.name) for each in result]
+    assert (list(shown) if shown is not None else None) == found
+
+
+def test_a_compiled_gateway_is_kept_in_few_words() -> None:
+    """A thousand configs of five hundred backends do not fit into memory."""
+    result: CompiledGateway = compiled(gateway("github", "gone"), backend("github"), one())
+    kept = Composition.of(result)
+    assert (kept.backends, kept.resolved, kept.aliases) == (2, 1, {Key("agents", "find"): None})
+    assert [str(each.reason) for each in kept.reports] == ["BackendNotFound"]
