@@ -33,6 +33,7 @@ from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.faults import (
+    AtRest,
     BackendUnavailable,
     Fault,
     Malformed,
@@ -243,7 +244,7 @@ def told(error: McpError | Fault, backend: str) -> McpError:
     """What the caller is told of a failed call: the backend's own error, unless it is about what only this hop has."""
     answered = error if isinstance(error, McpError) else error.error if isinstance(error, Refused) else None
     if answered is None:
-        return BackendUnavailable(backend, reason_of(error))
+        return BackendUnavailable(backend, reason_of(error), error.wait_s if isinstance(error, AtRest) else None)
     match answered.code:
         case errors.HEADER_MISMATCH:
             return BackendUnavailable(backend, faults.HEADER_MISMATCH_PERSISTS)

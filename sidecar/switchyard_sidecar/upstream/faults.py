@@ -5,6 +5,7 @@ degraded note of a list. What a backend says itself (a JSON-RPC error) travels a
 :class:`~switchyard_sidecar.protocol.errors.McpError`, to the caller alone.
 """
 
+import math
 from typing import Final
 
 from switchyard_sidecar.protocol import errors
@@ -36,9 +37,15 @@ HEADER_MISMATCH_PERSISTS: Final = "rejects its own mirrored headers"
 VERSION_REFUSED: Final = "refuses the protocol version"
 BUSY: Final = "too many calls at once"
 TOO_MANY_SESSIONS: Final = "too many sessions in use"
+AT_REST: Final = "failed several times in a row; not tried again yet"
+NO_FILES: Final = "the gateway has too many files and connections open"
 CALL_IDLE: Final = "call timed out: no message for too long"
 CALL_OVERDUE: Final = "call timed out: absolute limit"
 CLOSED: Final = "backend withdrawn"
+
+_OVERLOADS: Final = frozenset({BUSY, TOO_MANY_SESSIONS, NO_FILES})
+_FROM_A_PROXY: Final = frozenset({502, 503, 504})
+"""What stands before a backend answers so when the backend does not."""
 
 AMBIGUOUS: Final = frozenset({401, 403, 407, 408, 429})
 """Statuses that, like 5xx, may come from whatever stands before the backend: they say nothing of the backend itself."""
@@ -110,13 +117,32 @@ class Refused(Fault):
         self.error = error
 
 
-class BackendUnavailable(McpError):  # noqa: N818 - it is what the caller is told
-    """What a caller is told when its call did not get through to a backend or the answer did not get back."""
+class AtRest(Fault):
+    """The call was not sent: the backend has failed others, and is tried again after ``wait_s`` seconds."""
 
-    def __init__(self, backend: str, reason: str) -> None:
-        status = 503 if reason in {BUSY, TOO_MANY_SESSIONS} else None  # worth trying again soon
-        super().__init__(errors.INTERNAL_ERROR, f"Backend unavailable: {reason}", {"backend": backend}, status=status)
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(AT_REST)
+        self.wait_s = wait_s
+
+
+class BackendUnavailable(McpError):  # noqa: N818 - it is what the caller is told
+    """What a caller is told when its call did not get through to a backend or the answer did not get back.
+
+    ``wait_s``: seconds after which it may be worth trying again, where that is known.
+    """
+
+    def __init__(self, backend: str, reason: str, wait_s: float | None = None) -> None:
+        status = 503 if reason in _OVERLOADS else None  # the gateway's own state, and worth trying again soon
+        data: dict[str, object] = {"backend": backend}
+        if wait_s is not None:
+            data["retryAfterMs"] = math.ceil(wait_s * 1000)
+        super().__init__(errors.INTERNAL_ERROR, f"Backend unavailable: {reason}", data, status=status)
         self.reason = reason
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the call was not sent at all, by a limit of ours."""
+        return self.reason in _OVERLOADS or self.reason == AT_REST
 
 
 def reason_of(error: Fault | McpError) -> str:
@@ -128,7 +154,22 @@ def casts_doubt(error: Fault | McpError) -> bool:
     """Whether a call failed as if the backend were down, or had become another: its list is then worth a look."""
     if isinstance(error, Refused):
         return error.error is None or error.error.code not in {errors.INVALID_PARAMS, errors.MISSING_CLIENT_CAPABILITY}
-    return isinstance(error, (Unreachable, Disconnected, Malformed))
+    return isinstance(error, (Unreachable, Disconnected, Malformed)) or is_outage(error)
+
+
+def is_outage(error: Fault | McpError) -> bool:
+    """Whether a call failed as it would if nothing were there to answer; a slow tool may look the same."""
+    if isinstance(error, Refused):
+        return error.error is None and error.status in _FROM_A_PROXY
+    if isinstance(error, Silent):
+        return error.reason != CALL_OVERDUE  # that one has said something all the time
+    return isinstance(error, (Unreachable, Disconnected)) and not isinstance(error, Unanswered)
+
+
+def is_answer(error: Fault | McpError) -> bool:
+    """Whether a call failed by something that the backend said, whatever it was."""
+    answered = (McpError, Refused, Malformed, TooLarge, SessionLost, Unanswered)
+    return isinstance(error, answered) and not is_outage(error)
 
 
 def is_changed(error: Fault | McpError) -> bool:

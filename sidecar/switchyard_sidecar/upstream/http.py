@@ -16,6 +16,7 @@ What is not left to the library's defaults, and why:
 """
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -251,6 +252,8 @@ def _translated() -> Iterator[None]:
     except (aiohttp.ClientSSLError, ssl.SSLError):
         raise Unreachable(faults.TLS_FAILED) from None
     except aiohttp.ClientConnectorError as error:
+        if error.os_error.errno in {errno.EMFILE, errno.ENFILE}:
+            raise Fault(faults.NO_FILES) from None  # which says nothing of the backend
         is_refusal = isinstance(error.os_error, ConnectionRefusedError)
         raise Unreachable(faults.CONNECTION_REFUSED if is_refusal else faults.NO_CONNECTION) from None
     except aiohttp.ClientResponseError:

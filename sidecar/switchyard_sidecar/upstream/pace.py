@@ -59,7 +59,11 @@ class Pace:
     sessions: int = 256
     """Upstream sessions for calls, of one backend."""
     calls: int = 256
-    """Calls in flight, of one backend."""
+    """Calls in flight, of one backend: an eighth of all that the endpoint takes, so that one which hangs leaves room."""
+    outages: int = 3
+    """Calls in a row that met an outage, after which calls are refused at once for a while (``backoff``)."""
+    call_probe_s: float = 5.0
+    """How long a call that is let through to see whether the backend is back keeps the next such call back."""
     call_bytes: int = 32 * MIB
     """One message of a call."""
     stream_event_bytes: int = MIB

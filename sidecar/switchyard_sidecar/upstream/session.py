@@ -11,7 +11,8 @@ Theory of operation:
    between that read and the opening would go unseen, so the list is read again once the stream is open. The same goes for
    every stream that is opened after one was lost, and for every attempt at it that fails.
 4. The last good snapshot is kept, whatever happens. Whoever owns the session is told of each change to what it shows.
-5. Calls wait for none of this: they use what was last known of the backend, even while its list cannot be read.
+5. Calls wait for none of this: they use what was last known of the backend, even while its list cannot be read; only if
+   they fail as well are they held back (:mod:`admission`), and a list that is read lets them go on.
 """
 
 import asyncio
@@ -33,6 +34,7 @@ from switchyard_sidecar.config.model import Backend, Transport
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream.admission import Admission
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
@@ -102,7 +104,9 @@ class BackendSession:
         self._peer: ModernPeer | LegacySession | None = None
         """What was last known of the backend; calls use it."""
         self._sessions: CallSessions | None = None
-        self._calls_running = 0
+        self._admission = Admission(
+            config.id, pace, jitter, now=self._loop.time, failing=lambda: self._error is not None
+        )
         self._counters = Counters()
 
     # What the session shows.
@@ -153,9 +157,10 @@ class BackendSession:
             last_error=self._error,
             last_success_at=self._last_success_at,
             next_attempt_at=None if until_next_s is None else time.time() + until_next_s,
-            calls_running=self._calls_running,
+            circuit=self._admission.circuit,
+            calls_running=self._admission.running,
             call_sessions=0 if self._sessions is None else len(self._sessions),
-            counters=replace(self._counters, streams=self._stream.opened_total),
+            counters=replace(self._counters, streams=self._stream.opened_total, refused=self._admission.refused_total),
         )
 
     # What is asked of it.
@@ -199,23 +204,20 @@ class BackendSession:
             BackendUnavailable: the call did not get through, or its answer did not get back.
         """
         self._counters.calls += 1
-        self._calls_running += 1
         try:
-            return await self._relayed(call, sink)
+            with self._admission.admitted():
+                return await self._relayed(call, sink)
         except (Fault, McpError) as error:
             if faults.casts_doubt(error):
                 self._doubted()
             answer = told(error, self.config.id)
             if isinstance(answer, BackendUnavailable):
                 self._counters.faults += 1
-                log.info("call_failed", backend=self.config.id, reason=answer.reason)
+                if not answer.is_refusal:  # those may be many, and are counted
+                    log.info("call_failed", backend=self.config.id, reason=answer.reason)
             raise answer from None
-        finally:
-            self._calls_running -= 1
 
     async def _relayed(self, call: ToolCall, sink: CallSink) -> CallResult:
-        if self._calls_running > self._pace.calls:
-            raise Fault(faults.BUSY)
         async with within(self.config.timeouts.connect_ms / 1000):
             await self._begun.wait()
         wire, sessions = self._wire, self._sessions
@@ -341,6 +343,7 @@ class BackendSession:
         self._answered, self._error, self._next_attempt = True, None, None
         self._last_success_at = time.time()
         self._counters.reads += 1
+        self._admission.answered()
         if changed:
             log.info("list_read", backend=self.config.id, tools=len(snapshot.tools), complete=snapshot.complete)
         if previous is None or previous.rejected != snapshot.rejected:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from switchyard_sidecar.protocol.versions import Era
+from switchyard_sidecar.upstream.breaker import State as Circuit
 from switchyard_sidecar.upstream.peer import ServerInfo
 
 State = Literal["connecting", "ready", "failing"]
@@ -26,6 +27,8 @@ class Counters:
     """Calls relayed, with whatever outcome."""
     faults: int = 0
     """Calls that did not get through, or whose answer did not get back."""
+    refused: int = 0
+    """Of these, calls that were not sent: too many at once, or after outages in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class BackendStatus:
     last_success_at: float | None
     next_attempt_at: float | None
     """When a failing backend is tried again, or was, if that attempt is under way; None while it is not failing."""
+    circuit: Circuit
+    """Whether calls are sent; ``open``: they are refused, after outages in a row; ``half-open``: one is let through."""
     calls_running: int
     call_sessions: int
     """Sessions held for calls with a legacy backend."""

@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream.calls import carried_capabilities, told
-from switchyard_sidecar.upstream.faults import BackendUnavailable, Fault, Refused, Unreachable
+from switchyard_sidecar.upstream.faults import AtRest, BackendUnavailable, Fault, Refused, Unreachable
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,10 @@ def test_what_concerns_this_hop_alone_is_told_in_our_words(error: McpError | Fau
     assert isinstance(answer, BackendUnavailable)
     assert (answer.code, answer.message, answer.data) == (-32603, message, {"backend": "n/b"})
     assert msgspec.json.encode(answer.data) == b'{"backend":"n/b"}'
+
+
+def test_caller_is_told_when_a_backend_at_rest_may_be_tried_again() -> None:
+    """Rounded up, so that it does not come too early by as much as a millisecond."""
+    answer = told(AtRest(1.2341), "n/b")
+    assert answer.message == "Backend unavailable: failed several times in a row; not tried again yet"
+    assert (answer.code, answer.data) == (-32603, {"backend": "n/b", "retryAfterMs": 1235})
