@@ -59,11 +59,20 @@ class StateCollector(Collector):
         tools = GaugeMetricFamily(
             "switchyard_backend_tools", "Tools of the backend's last good list.", labels=["backend"]
         )
+        running = GaugeMetricFamily(
+            "switchyard_backend_calls_running", "Calls under way at the backend.", labels=["backend"]
+        )
+        held_back = GaugeMetricFamily(
+            "switchyard_backend_calls_held_back",
+            "1 while calls are refused at once, or let through one at a time, after outages in a row.",
+            labels=["backend"],
+        )
         for name, session in self._state.gateway.sessions.items():
             status = session.status
+            running.add_metric([name], status.calls_running)
+            held_back.add_metric([name], status.circuit != "closed")
             up.add_metric([name, status.era or "unknown"], status.last_error is None and status.tools is not None)
             tools.add_metric([name], status.tools or 0)
         for name in self._state.gateway.unresolved:
             up.add_metric([name, "unknown"], 0)
-        yield up
-        yield tools
+        yield from (up, tools, running, held_back)

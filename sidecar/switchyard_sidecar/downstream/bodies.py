@@ -20,7 +20,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol import errors
-from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.errors import McpError, Overloaded
 
 BODY_BYTES: Final = 4 * 1024 * 1024
 """Largest accepted request body."""
@@ -159,6 +159,5 @@ def _too_large() -> McpError:
     return McpError(errors.INVALID_REQUEST, f"The body exceeds {BODY_BYTES} bytes", status=413)
 
 
-def _no_room() -> McpError:
-    message = "Too many large requests at once; try again later"
-    return McpError(errors.INTERNAL_ERROR, message, status=503)
+def _no_room() -> Overloaded:
+    return Overloaded("Too many large requests at once")

@@ -20,8 +20,7 @@ from math import inf
 from typing import Final
 
 from switchyard_sidecar.downstream.pace import Pace
-from switchyard_sidecar.protocol import errors
-from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.errors import Overloaded
 from switchyard_sidecar.protocol.versions import Era
 
 BATCH: Final = 250
@@ -92,10 +91,10 @@ class Hub:
         """See whether one more stream may open.
 
         Raises:
-            McpError: with HTTP status 503 when there are too many.
+            Overloaded: when there are too many.
         """
         if len(self._subscribers) >= self.pace.streams:
-            raise McpError(errors.INTERNAL_ERROR, "Too many open change streams; try again later", status=503)
+            raise Overloaded("Too many open change streams")
 
     def join(self, subscriber: Subscriber) -> None:
         """Tell it from now on, and at once where there is something to tell. It has been acknowledged."""

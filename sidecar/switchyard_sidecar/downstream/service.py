@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -25,11 +25,11 @@ from switchyard_sidecar.downstream.results import project_result
 from switchyard_sidecar.downstream.sessions import Sessions
 from switchyard_sidecar.downstream.traffic import Traffic
 from switchyard_sidecar.gateway import Gateway
-from switchyard_sidecar.protocol import errors
-from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.errors import McpError, Overloaded
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside
 from switchyard_sidecar.upstream.calls import ToolCall
+from switchyard_sidecar.upstream.faults import BackendUnavailable
 
 ANONYMOUS: Final = "anonymous"
 """The principal of a caller that presents nothing."""
@@ -52,7 +52,9 @@ class Service:
     legacy_calls: LegacyCalls = field(init=False)
     express: Express = field(init=False)
     server_info: bytes = field(init=False)
-    calls_running: int = 0
+    _callers: set["asyncio.Task[object]"] = field(default_factory=set)
+    """The tasks that relay a call each."""
+    _stopping: bool = False
     _writers: dict[Era, ListWriter] = field(init=False)
     _written_for: Catalog | None = None
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -127,31 +129,54 @@ class Service:
         Raises:
             McpError: the backend's own error, -32603 when it cannot be reached, or HTTP status 503 under overload.
         """
-        if self.calls_running >= self.pace.calls:
-            raise McpError(errors.INTERNAL_ERROR, "Too many calls under way; try again later", status=503)
-        self.calls_running += 1
+        caller = cast("asyncio.Task[object]", asyncio.current_task())
         started, outcome = time.monotonic(), "cancelled"
         try:
+            self._check_room()
+            self._callers.add(caller)
             answer = await self.gateway.call(route, call, outlet)
             project = partial(project_result, backend=answer.era, caller=era, server_info=self.server_info)
             result = await aside.read(project, answer.result)
             outcome = "result"
             return result
-        except McpError:
-            outcome = "error"
+        except McpError as error:
+            outcome = "refused" if _is_refusal(error) else "error"
             raise
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            caller.uncancel()  # it was cancelled so that its caller gets an answer, which takes longer than this
+            outcome = "error"
+            raise _stopping() from None
         finally:
-            self.calls_running -= 1
+            self._callers.discard(caller)
             self._ended.set()
             self.traffic.called(route.backend, outcome, time.monotonic() - started)
 
+    @property
+    def calls_running(self) -> int:
+        """Calls under way."""
+        return len(self._callers)
+
     async def drained(self) -> None:
-        """Wait until no call is under way and no change stream is open, but not for ever."""
+        """Wait until no call is under way and no change stream is open, but not for ever.
+
+        Calls that are still under way then are given up, and their callers told so.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.pace.drain_s):
-                while self.calls_running or len(self.hub):
+                while self._callers or len(self.hub):
                     self._ended.clear()
                     await self._ended.wait()
+        self._stopping = True
+        for caller in self._callers:
+            caller.cancel()
+
+    def _check_room(self) -> None:
+        if self._stopping:
+            raise _stopping()
+        if len(self._callers) >= self.pace.calls:
+            raise Overloaded("Too many calls under way")
 
     def _interest(self, interested: bool) -> None:
         self.gateway.set_interest(interested)
@@ -161,3 +186,12 @@ class Service:
 def unix_now() -> int:
     """Unix seconds."""
     return int(time.time())
+
+
+def _stopping() -> McpError:
+    return Overloaded("The gateway is stopping")
+
+
+def _is_refusal(error: McpError) -> bool:
+    """Whether a call was not sent, by a limit of ours."""
+    return isinstance(error, Overloaded) or (isinstance(error, BackendUnavailable) and error.is_refusal)

@@ -60,7 +60,10 @@ class Traffic:
             registry=registry,
         )
         self._calls = Counter(
-            "switchyard_calls", "Tool calls relayed, by backend and outcome.", ("backend", "outcome"), registry=registry
+            "switchyard_calls",
+            "Tool calls, by backend and outcome; refused: not sent, by a limit or since the backend is down.",
+            ("backend", "outcome"),
+            registry=registry,
         )
         self.call_seconds = Histogram(
             "switchyard_call_duration_seconds",
@@ -89,7 +92,7 @@ class Traffic:
         timer.observe(seconds)
 
     def called(self, backend: str, outcome: str, seconds: float) -> None:
-        """Count one relayed call; ``outcome``: ``result``, ``error`` or ``cancelled``."""
+        """Count one call; ``outcome``: ``result``, ``error``, ``cancelled``, or ``refused`` when a limit kept it from being sent."""
         key = (backend, outcome)
         if (counter := self._call_counters.get(key)) is None:
             counter = self._call_counters[key] = self._calls.labels(*key)

@@ -55,3 +55,10 @@ class McpError(Exception):
         What is not well formed is refused before its era is known.
         """
         return self.status or 200
+
+
+class Overloaded(McpError):  # noqa: N818 - a state of the gateway, not a fault of the request
+    """A limit of the gateway itself is reached: HTTP status 503, worth trying again soon."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(INTERNAL_ERROR, f"{what}; try again later", status=503)

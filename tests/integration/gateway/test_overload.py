@@ -13,12 +13,15 @@ import pytest
 
 from fakes import hostile
 from fakes.gateway import Gateway, gateway, write_config
+from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
 from fakes.process import sidecar
 from fakes.waiting import PATIENCE_S
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.serving import Pace
+from switchyard_sidecar.upstream import pace as upstream_pace
+from switchyard_sidecar.upstream.backoff import Backoff
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -126,6 +129,52 @@ async def test_body_that_says_it_is_too_large_is_refused_unread(tmp_path: Path) 
     async with gateway(tmp_path, {}) as gw, sender(port_of(gw), 5 * MIB) as one:
         status, headers = await one.answer()
         assert (status, headers["connection"]) == (413, "close")
+
+
+async def test_backend_that_hangs_takes_no_more_than_its_share_of_calls(tmp_path: Path) -> None:
+    """Further calls to it are refused at once, and its neighbours' go through; what people are shown says so."""
+    few = Pace(clients=downstream_pace.Pace(calls=10), backends=upstream_pace.Pace(calls=2))
+    async with (
+        ModernBackend(tool("a")) as hung,
+        LegacyBackend(tool("a")) as well,
+        gateway(tmp_path, {"hung": hung, "well": well}, pace=few) as gw,
+    ):
+        await gw.modern.list()
+        hung.call = lambda _: hostile.hang()
+        calling = [asyncio.create_task(gw.modern.call("hung__a")) for _ in range(2)]
+        await hung.received("tools/call", 2)
+        began = time.monotonic()
+        for _ in range(20):
+            refused = await gw.modern.call("hung__a")
+            assert (refused.status, refused.error["code"], refused.headers["Retry-After"]) == (503, -32603, "1")
+            assert refused.error["data"] == {"backend": "tools/hung"}
+            assert (await gw.legacy.call("well__a")).text["tool"] == "a"
+        assert time.monotonic() - began < PATIENCE_S
+        backends = (await gw.status())["backends"]
+        assert [backends["tools/hung"][key] for key in ("callsRunning", "circuit")] == [2, "closed"]
+        assert backends["tools/hung"]["counters"]["refused"] == 20
+        metrics = await gw.metrics()
+        assert 'switchyard_calls_total{backend="tools/hung",outcome="refused"} 20.0' in metrics
+        assert 'switchyard_backend_calls_running{backend="tools/hung"} 2.0' in metrics
+        for each in calling:
+            each.cancel()
+        await asyncio.gather(*calling, return_exceptions=True)
+
+
+async def test_backend_that_is_down_is_shown_as_such(tmp_path: Path) -> None:
+    """Callers are told when to come again; status and metrics say that calls are held back."""
+    prompt = Pace(backends=upstream_pace.Pace(backoff=Backoff(base_s=60, cap_s=60)))
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=prompt) as gw:
+        await gw.modern.list()
+        await backend.listened()
+        await backend.stop()
+        answer = await gw.modern.call("a")
+        while "retryAfterMs" not in answer.error["data"]:
+            assert answer.error["data"] == {"backend": "tools/a"}
+            answer = await gw.modern.call("a")
+        assert (answer.status, answer.error["code"]) == (200, -32603)
+        assert (await gw.status())["backends"]["tools/a"]["circuit"] == "open"
+        assert 'switchyard_backend_calls_held_back{backend="tools/a"} 1.0' in await gw.metrics()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory where Linux has it")

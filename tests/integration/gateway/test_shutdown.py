@@ -2,11 +2,7 @@
 
 import asyncio
 import json
-import re
 import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -18,13 +14,10 @@ from fakes.gateway import Gateway, gateway, write_config
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import OrdinaryBackend, tool
+from fakes.process import SIDECAR, START_S, sidecar
 from fakes.waiting import PATIENCE_S, eventually
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.serving import Pace
-
-SIDECAR = str(Path(sys.executable).with_name("switchyard-sidecar"))
-START_S = 20.0
-"""Starting a process on a busy machine takes longer than anything within one."""
 
 
 async def is_ready(gw: Gateway, status: int) -> bool:
@@ -64,40 +57,34 @@ async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
         assert gw.running.cancelled()
 
 
-async def test_call_that_does_not_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
-    """After the drain the process ends all the same, and the backend sees the end of the call."""
-    hasty = Pace(clients=downstream_pace.Pace(drain_s=0.1, close_s=0.05))
-    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
+@pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
+async def test_caller_whose_call_does_not_end_in_time_is_told_so(tmp_path: Path, make: type[OrdinaryBackend]) -> None:
+    """After the drain the process ends all the same: callers of both eras get an error, also in a batch and on a stream."""
+    hasty = Pace(clients=downstream_pace.Pace(drain_s=0.3, quiet_s=0.05))
+    stopping = {"code": -32603, "message": "The gateway is stopping; try again later"}
+    async with make(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=hasty) as gw:
         backend.call = lambda _: hostile.hang()
-        calling = asyncio.create_task(gw.modern.call("a"))
-        await backend.received("tools/call")
-        gw.running.cancel()
+        json_only = {"Accept": "application/json"}
+        batch = [{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}]
+        calling = [
+            asyncio.create_task(gw.modern.call("a", headers=json_only)),
+            asyncio.create_task(gw.legacy.call("a", headers=json_only)),
+        ]
+        batched = asyncio.create_task(
+            gw.legacy.send("POST", json.dumps(batch).encode(), {"Content-Type": "application/json", **json_only})
+        )
+        await backend.received("tools/call", 3)
+        async with gw.modern.stream("POST", *gw.modern.frame("tools/call", {"name": "a"}, id="q")) as stream:
+            await stream.has_comments(1)
+            gw.running.cancel()
+            for each in calling:
+                answer = await each
+                assert (answer.status, answer.error, answer.headers["Retry-After"]) == (503, stopping, "1")
+            assert [each["error"] for each in json.loads((await batched).body)] == [stopping]
+            (last,) = await stream.end()
+            assert (last["id"], last["error"]) == ("q", stopping)
         await asyncio.wait({gw.running}, timeout=PATIENCE_S)
         assert gw.running.done()
-        with pytest.raises(aiohttp.ClientError):
-            await calling
-
-
-@asynccontextmanager
-async def sidecar(directory: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, str]]:
-    """The real command on free ports: its process, the endpoint's URL and the admin port's."""
-    process = await asyncio.create_subprocess_exec(
-        SIDECAR,
-        *("--config", str(directory), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        assert process.stdout is not None
-        async with asyncio.timeout(START_S):
-            async for line in process.stdout:
-                if (said := json.loads(line))["event"] == "listening":
-                    yield process, said["url"], said["admin"]
-                    break
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def test_sidecar_process_ends_in_order_when_told_to(tmp_path: Path) -> None:
@@ -105,26 +92,27 @@ async def test_sidecar_process_ends_in_order_when_told_to(tmp_path: Path) -> Non
     gate = asyncio.Event()
     async with LegacyBackend(tool("a")) as backend:
         write_config(tmp_path, {"a": backend})
-        async with sidecar(tmp_path) as (process, url, admin), aiohttp.ClientSession() as http:
-            modern, legacy = ModernClient(url, http), LegacyClient(url, http)
+        async with sidecar(tmp_path) as running, aiohttp.ClientSession() as http:
+            modern, legacy = ModernClient(running.url, http), LegacyClient(running.url, http)
             ordinary = backend.call
             backend.call = lambda request: hostile.after(gate, ordinary(request))
             await legacy.initialize()
             calling = asyncio.create_task(legacy.call("a"))
             await backend.received("tools/call")
-            async with modern.listen() as listening, legacy.listen() as getting, http.get(f"{admin}/readyz") as ready:
+            async with (
+                modern.listen() as listening,
+                legacy.listen() as getting,
+                http.get(f"{running.admin}/readyz") as ready,
+            ):
                 assert ready.status == 200
-                process.send_signal(signal.SIGTERM)
+                running.process.send_signal(signal.SIGTERM)
                 (*_, last) = await listening.end()
                 assert last["result"]["resultType"] == "complete"
                 await getting.end()
             gate.set()
             assert (await calling).text["tool"] == "a"
-            assert process.stdout is not None
-            async with asyncio.timeout(START_S):
-                rest = (await process.stdout.read()).decode().splitlines()
-                assert await process.wait() == 0
-            assert [json.loads(line)["event"] for line in rest][-1] == "stopped"
+            assert await running.ended() == 0
+        assert running.log[-1]["event"] == "stopped"
         assert backend.sessions == set()
 
 
@@ -146,8 +134,8 @@ async def test_host_that_can_be_no_name_is_one_clear_message(tmp_path: Path, opt
 async def test_sidecar_process_says_when_its_port_is_taken(tmp_path: Path) -> None:
     """One line with the remedy, exit code 2, no traceback."""
     write_config(tmp_path, {})
-    async with sidecar(tmp_path) as (_, url, _):
-        (taken,) = re.findall(r"127\.0\.0\.1:\d+", url)
+    async with sidecar(tmp_path) as running:
+        taken = f"127.0.0.1:{running.port}"
         second = await asyncio.create_subprocess_exec(
             SIDECAR,
             *("--config", str(tmp_path), "--listen", taken),
