@@ -22,6 +22,10 @@ from switchyard_sidecar.config.model import CONFIG_FILE, CREDENTIAL_KEY_FILE
 FIELD_MANAGER: Final = "switchyard-operator"
 """Under which children and statuses are applied (server-side apply, KEP-555)."""
 REVISION_KEY_BYTES: Final = 32
+SIDECAR: Final = "switchyard"
+"""The name of the sidecar's container in a pod."""
+ADMIN_PORT: Final = "admin"
+"""The name of its admin port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Pod:
     running: bool
     """In phase Running, and not being deleted."""
     ready: bool
+    admin_port: int | None
+    """Where its sidecar answers to us; ``None``: it has no sidecar."""
     annotations: Mapping[str, str]
     """Those of our group (``switchyard.dev/``), by their whole name."""
 
@@ -53,6 +59,7 @@ class Pod:
             ready=any(
                 each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ()
             ),
+            admin_port=_admin_port(raw.get("spec") or {}),
             annotations={
                 name: value
                 for name, value in (metadata.get("annotations") or {}).items()
@@ -91,6 +98,16 @@ class Child:
             digest=digest(content),
             revision_key=usable_revision_key(content),
         )
+
+
+def _admin_port(spec: Mapping[str, Any]) -> int | None:
+    """Found by names alone: the sidecar is a container that is called so, native (an init container) or not."""
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        if container.get("name") == SIDECAR:
+            for port in container.get("ports") or ():
+                if port.get("name") == ADMIN_PORT:
+                    return int(port["containerPort"])
+    return None
 
 
 def controller_uid(raw: Mapping[str, Any]) -> str:
