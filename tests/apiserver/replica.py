@@ -76,10 +76,6 @@ class Replica:
 
         await eventually(is_idle, START_S)
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal, such as ``SIGSTOP`` and ``SIGCONT``."""
-        self.process.send_signal(number)
-
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and give the exit status."""
         self.process.send_signal(number)
@@ -103,7 +99,7 @@ async def replica(kubeconfig: Path, *flags: str, namespace: str | None = None) -
     """Run a replica while the block runs; its own port answers when the block is entered. ``namespace``: serve that alone."""
     scope = [] if namespace is None else [f"--namespace={namespace}"]
     process = await asyncio.create_subprocess_exec(
-        OPERATOR, f"--kubeconfig={kubeconfig}", "--admin=127.0.0.1:0", *scope, *flags, stderr=asyncio.subprocess.PIPE
+        OPERATOR, f"--kubeconfig={kubeconfig}", "--health=127.0.0.1:0", *scope, *flags, stderr=asyncio.subprocess.PIPE
     )
     async with aiohttp.ClientSession() as http:
         running = Replica(process, http)

@@ -4,8 +4,8 @@
 that is away is waited for. ``/readyz`` fails until everything was listed once; it does not matter who leads.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
@@ -13,23 +13,30 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 SHUTDOWN_S: Final = 1.0
 
+Objections: TypeAlias = Callable[[], Iterable[str]]
+"""Asked each time; nothing when all is well."""
+
 
 class Health:
-    """Answers for one process. ``faults``: why it should be started anew; ``waiting``: what it is not ready for."""
+    """Answers for one process, which is well and not ready until :meth:`watch` says what tells more."""
 
-    def __init__(
-        self, faults: Callable[[], Iterable[str]], waiting: Callable[[], Iterable[str]], registry: CollectorRegistry
-    ) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
+        self._faults: Objections = tuple
+        self._waiting: Objections = lambda: ("its kinds are not served yet",)
         application = web.Application()
         application.add_routes(
             [
-                web.get("/healthz", _answering(faults)),
-                web.get("/readyz", _answering(waiting)),
+                web.get("/healthz", self._health),
+                web.get("/readyz", self._ready),
                 web.get("/metrics", self._metrics),
             ]
         )
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_S)
+
+    def watch(self, faults: Objections, waiting: Objections) -> None:
+        """From now on ask these: ``faults``, why it should be started anew; ``waiting``, what it is not ready for."""
+        self._faults, self._waiting = faults, waiting
 
     async def listen(self, host: str, port: int) -> str:
         """Listen; give the base URL.
@@ -47,13 +54,16 @@ class Health:
         """Stop listening."""
         await self._runner.cleanup()
 
+    async def _health(self, _: web.Request) -> web.Response:
+        return _answer(self._faults())
+
+    async def _ready(self, _: web.Request) -> web.Response:
+        return _answer(self._waiting())
+
     async def _metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-def _answering(objections: Callable[[], Iterable[str]]) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def answer(_: web.Request) -> web.Response:
-        lines = list(objections())
-        return web.Response(status=503 if lines else 200, text="".join(f"{line}\n" for line in lines or ["ok"]))
-
-    return answer
+def _answer(objections: Iterable[str]) -> web.Response:
+    lines = list(objections)
+    return web.Response(status=503 if lines else 200, text="".join(f"{line}\n" for line in lines or ["ok"]))

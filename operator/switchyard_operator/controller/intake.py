@@ -18,20 +18,20 @@ _BREATH: Final = 50
 
 
 class Intake:
-    """Takes everything in. ``changed`` is told what became different, ``listed`` that a list was complete; ``listers`` are asked for them."""
+    """Takes everything in. ``changed`` is told what became different, ``listed`` that a list was complete."""
 
     def __init__(
         self,
         store: Store,
         vigilance: Vigilance,
-        listers: Mapping[Stream, Lister],
         metrics: Metrics,
         changed: Callable[[Change], None],
         listed: Callable[[], None],
     ) -> None:
         self._store = store
         self._vigilance = vigilance
-        self._listers = listers
+        self.listers: Mapping[Stream, Lister] = {}
+        """Those that are asked for a list when a watch has lost its history."""
         self._metrics = metrics
         self._changed = changed
         self._listed = listed
@@ -53,7 +53,7 @@ class Intake:
                 case Listed(stream):
                     self._metrics.watch_lists.labels(str(stream.resource)).inc()
                     self._vigilance.listing(stream)
-                    self._listers[stream].want()
+                    self.listers[stream].want()
                 case Connected(stream):
                     self._metrics.watches.labels(str(stream.resource)).inc()
                 case Beat():

@@ -11,7 +11,7 @@ was deleted meanwhile never shows; and that a watch stands.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
@@ -83,7 +83,7 @@ class Watching:
     def __init__(
         self,
         access: Access,
-        selectors: dict[Resource, str],
+        selectors: Mapping[Resource, str],
         namespaces: Collection[str],
         hand: Callable[[Sight], None],
         *,
@@ -152,7 +152,7 @@ class Watching:
             return kopf.AiohttpSession(aiohttp_session=session, server=self._access.server)
 
         async def seen(*, event: kopf.RawEvent, param: Any = None, **_: Any) -> None:
-            raw = dict(event["object"])
+            raw: dict[str, Any] = dict(event["object"])
             namespace = raw["metadata"]["namespace"] if self._namespaces and param.namespaced else None
             hand(Seen(Stream(param, namespace), event["type"], raw))
 

@@ -1,0 +1,239 @@
+"""One replica of the operator: all parts, and how they hang together.
+
+```
+kopf ──▶ intake ──▶ store ──▶ graph ──▶ queue ──▶ workers ──▶ API server
+lists ──▶   │         ▲                              │  only while this replica leads,
+            ▼         └──── answers to writes ◀──────┘  and only after everything was listed once
+        vigilance ──▶ /healthz
+```
+
+Every replica sees everything and knows what is to be done; the leader does it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from prometheus_client import CollectorRegistry
+
+from switchyard_operator.api.resource import Key
+from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.configure import Restless
+from switchyard_operator.controller.discovery import kinds_served, may_watch
+from switchyard_operator.controller.election import Election, NotLeading
+from switchyard_operator.controller.graph import Graph
+from switchyard_operator.controller.health import Health
+from switchyard_operator.controller.intake import Intake
+from switchyard_operator.controller.kube import Kube, KubeError
+from switchyard_operator.controller.listing import Lister
+from switchyard_operator.controller.metrics import Gauges, LoopLag, Metrics, Reading
+from switchyard_operator.controller.queue import WorkQueue
+from switchyard_operator.controller.reconcile import Configs, Outdated
+from switchyard_operator.controller.resources import NAMESPACES, WATCHED, Resource, streams
+from switchyard_operator.controller.shelf import Change
+from switchyard_operator.controller.status.gateway import Written
+from switchyard_operator.controller.store import Store
+from switchyard_operator.controller.vigilance import Vigilance
+from switchyard_operator.controller.watching import Watching
+from switchyard_operator.controller.work import Task, Work
+
+_RECHECK_S: Final = 60.0
+"""After so long a name is tried again that a stranger's object has: we do not watch that object."""
+_PAUSE_S: Final = 0.5
+"""How long work rests that must not be done at this moment."""
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    kubeconfig: Path | None
+    namespaces: tuple[str, ...]
+    """Those that are served; empty: all."""
+    health: tuple[str, int] | None
+    """Where health and metrics are told; ``None``: nowhere."""
+    lease: Key
+    lease_duration_s: float
+    workers: int
+    list_period_s: float
+    watch_inactivity_s: float
+
+
+async def operate(options: Options) -> None:
+    """Run one replica until cancelled. Then the Lease is given back, once nothing more is written.
+
+    Raises:
+        NoAccess: there is no way to an API server.
+        OSError: the address for health cannot be listened on.
+        ExceptionGroup: it cannot go on, and has to be started anew.
+    """
+    registry = CollectorRegistry()
+    access = await Access.load(options.kubeconfig)
+    async with Kube(access) as kube, AsyncExitStack() as stack:
+        health = Health(registry)
+        if options.health is not None:
+            stack.push_async_callback(health.close)
+            _log.info("listening", url=await health.listen(*options.health))
+        await kinds_served(kube)
+        replica = Replica(options, access, kube, await _selectors(kube, options.namespaces), registry)
+        health.watch(replica.faults, replica.waiting)
+        await replica.run()
+
+
+async def _selectors(kube: Kube, namespaces: tuple[str, ...]) -> dict[Resource, str]:
+    """What is watched. Labels of namespaces are unknown where we may not see them, and then select nothing."""
+    seen = not namespaces and await may_watch(kube, NAMESPACES)
+    if not seen:
+        _log.warning("namespaces_not_seen", effect="spec.allowedNamespaces with a selector admits nobody")
+    return {resource: selector for resource, selector in WATCHED.items() if resource != NAMESPACES or seen}
+
+
+class Replica:
+    """Everything that runs."""
+
+    def __init__(
+        self,
+        options: Options,
+        access: Access,
+        kube: Kube,
+        selectors: Mapping[Resource, str],
+        registry: CollectorRegistry,
+    ) -> None:
+        covered = tuple(streams(selectors, options.namespaces))
+        self._store = Store([(each.resource, each.namespace) for each in covered])
+        self._graph = Graph(self._store)
+        self._queue = WorkQueue[Work](rank=lambda work: work.task)
+        self._metrics = Metrics(registry)
+        self._lag = LoopLag()
+        self._vigilance = Vigilance.over(covered, asyncio.get_running_loop().time())
+        self._complete = asyncio.Event()
+        self._election = Election(kube, options.lease, options.lease_duration_s, self._gained)
+        turns = {resource: asyncio.Lock() for resource in selectors}
+        self._intake = Intake(self._store, self._vigilance, self._metrics, self._changed, self._listed)
+        self._listers = {
+            stream: Lister(
+                kube,
+                stream,
+                selectors[stream.resource],
+                partial(self._intake.begin, stream),
+                turns[stream.resource],
+                period_s=options.list_period_s,
+            )
+            for stream in covered
+        }
+        self._intake.listers = self._listers
+        self._watching = Watching(
+            access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
+        )
+        self._configs = Configs(kube, self._store, self._election.check, self._answered, self._metrics)
+        self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {Task.CONFIG: self._configure}
+        self._workers = options.workers
+        registry.register(Gauges(self._readings(), self._counts))
+
+    async def run(self) -> None:
+        """Run until cancelled.
+
+        Raises:
+            ExceptionGroup: a part has failed, kopf included.
+        """
+        parts = {
+            "intake": self._intake.run(),
+            "watching": self._watching.run(),
+            "election": self._election.run(),
+            "lag": self._lag.measure(),
+            **{f"lists of {stream}": lister.run() for stream, lister in self._listers.items()},
+            **{f"worker {number}": self._work() for number in range(self._workers)},
+        }
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for name, part in parts.items():
+                    tasks.create_task(part, name=name)
+        finally:
+            await self._election.resign()
+
+    def faults(self) -> Iterator[str]:
+        """Why this process should be started anew."""
+        return self._vigilance.faults(asyncio.get_running_loop().time())
+
+    def waiting(self) -> Iterator[str]:
+        """What it is not ready for."""
+        if not self._complete.is_set():
+            yield "not everything has been listed yet"
+
+    def _changed(self, change: Change) -> None:
+        for work in self._graph.touched(change):
+            self._due(work)
+
+    def _answered(self, resource: Resource, raw: dict[str, Any]) -> None:
+        change = self._store.event(resource, "MODIFIED", raw)
+        if change is not None:
+            self._changed(change)
+
+    def _listed(self) -> None:
+        if self._store.complete and not self._complete.is_set():
+            self._complete.set()
+            _log.info("complete", objects=self._counts())
+
+    def _gained(self) -> None:
+        for work in self._graph.everything():
+            self._due(work)
+
+    def _due(self, work: Work) -> None:
+        if work.task in self._doing:
+            self._queue.add(work)
+
+    async def _work(self) -> None:
+        while True:
+            await self._complete.wait()
+            await self._election.leading.wait()
+            work = await self._queue.take()
+            with self._metrics.work_seconds.labels(work.task.name).time():
+                result = await self._do(work)
+            self._metrics.work.labels(work.task.name, result).inc()
+
+    async def _do(self, work: Work) -> str:
+        """Do the work, and tell the queue; a word on how it ended."""
+        try:
+            self._election.check()
+            await self._doing[work.task](work.key)
+        except NotLeading:
+            self._queue.add(work, _PAUSE_S)
+            self._queue.done(work)
+            return "postponed"
+        except Outdated:
+            self._queue.failed(work)
+            return "outdated"
+        except Exception as error:  # noqa: BLE001 - one object costs itself, never its neighbours
+            after_s = self._queue.failed(work)
+            expected = isinstance(error, KubeError | Restless)
+            _log.error(
+                "work_failed", work=str(work), error=str(error), again_s=round(after_s, 1), exc_info=not expected
+            )
+            return "failed"
+        self._queue.done(work)
+        return "done"
+
+    async def _configure(self, key: Key) -> None:
+        outcome = await self._configs.bring_in_line(key)
+        if outcome is not None and outcome.writing is not None and outcome.writing.result is Written.NAME_CONFLICT:
+            self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
+
+    def _counts(self) -> dict[str, int]:
+        return {str(resource): len(self._store.shelf(resource)) for resource in WATCHED}
+
+    def _readings(self) -> Iterator[Reading]:
+        led = self._election.leading.is_set
+        yield "leader", "1 while this replica holds the Lease.", led
+        yield "complete", "1 once everything was listed.", self._complete.is_set
+        yield "queue_depth", "Work that is due, where this replica leads.", lambda: self._queue.depth if led() else 0
+        yield "queue_age_seconds", "How long the oldest of it has been due.", lambda: self._queue.age_s if led() else 0
+        yield "queue_running", "Work that is being done.", lambda: self._queue.running
+        yield "queue_failing", "Work that has failed and not succeeded since.", lambda: self._queue.failing
+        yield "loop_lag_seconds", "How late the event loop was at most since the last reading.", self._lag.read
