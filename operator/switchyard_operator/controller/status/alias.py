@@ -1,6 +1,6 @@
 """What is said of an MCPToolAlias: how it stands on each gateway that it acts on."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -41,26 +41,28 @@ class Standing:
 
 
 def standings(
-    alias: MCPToolAlias, gateways: Collection[Key], compositions: Mapping[Key, Composition]
+    alias: MCPToolAlias, gateways: Collection[Key], composition: Callable[[Key], Composition | None]
 ) -> tuple[Standing, ...] | None:
     """How the alias stands, in the order of ``spec.gatewayRefs``, or else of the gateways' names.
 
-    ``gateways`` are the valid ones of its namespace; ``None``: one of them that matters has not been compiled yet.
+    ``gateways`` are the valid ones of its namespace; ``composition`` says of them what they were compiled to, ``None`` if that is
+    still to come. ``None``: nothing can be said yet.
     """
     refs = alias.spec.gateway_refs
     named = None if refs is None else [Key(alias.key.namespace, each.name) for each in refs]
     found: list[Standing] = []
     for key in dict.fromkeys(sorted(gateways) if named is None else named):
-        composition = compositions.get(key)
         if key not in gateways:
             found.append(Standing(key, Stand.NOT_FOUND))
-        elif composition is None:
+            continue
+        composed = composition(key)
+        if composed is None:
             return None
-        elif alias.key in composition.aliases:
-            winner = composition.aliases[alias.key]
+        if alias.key in composed.aliases:
+            winner = composed.aliases[alias.key]
             found.append(Standing(key, Stand.ACTS if winner is None else Stand.LOST, winner))
         elif named is not None:
-            found.append(Standing(key, Stand.REFUSED if composition.refused else Stand.NOT_INCLUDED))
+            found.append(Standing(key, Stand.REFUSED if composed.refused else Stand.NOT_INCLUDED))
     return tuple(found)
 
 

@@ -1,14 +1,15 @@
 """Statuses and events on their way to the API server: only what differs, at most once in five seconds, a flip at once."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 import structlog
 
-from switchyard_operator.controller.kube import ApiError
+from switchyard_operator.controller.kube import ApiError, KubeError
+from switchyard_operator.controller.metrics import Metrics
 from switchyard_operator.controller.resources import EVENTS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment
@@ -36,21 +37,25 @@ class Api(Protocol):
 
 
 class StatusWriter:
-    """Writes statuses for one replica.
+    """Writes statuses for one replica, which ``instance`` names in events.
 
-    ``instance`` names the replica in events; ``wrote`` is told of the API server's answers, before anybody asks again.
+    ``may_write`` raises where we may not; ``seen`` is told what the API server answers to writes; ``now`` is the time of day.
     """
 
     def __init__(
         self,
         api: Api,
         instance: str,
-        wrote: Callable[[Resource, Mapping[str, Any]], None],
+        may_write: Callable[[], None],
+        seen: Callable[[Resource, dict[str, Any]], None],
+        metrics: Metrics,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._api = api
         self._instance = instance
-        self._wrote = wrote
+        self._may_write = may_write
+        self._seen = seen
+        self._metrics = metrics
         self._now = now
         self._last: dict[str, float] = {}
         """By uid: when a status was written within the last :data:`DISTANCE_S`, oldest first, by the loop's clock."""
@@ -82,8 +87,9 @@ class StatusWriter:
             },
             "status": status,
         }
+        self._may_write()
         try:
-            answer = await self._api.apply(resource, body, subresource="status")
+            answer = await self._counted(resource, self._api.apply(resource, body, subresource="status"))
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -92,7 +98,7 @@ class StatusWriter:
             raise
         self._last.pop(item.uid, None)
         self._last[item.uid] = asyncio.get_running_loop().time()
-        self._wrote(resource, answer)
+        self._seen(resource, answer)
         return None
 
     def _wait_s(self, uid: str) -> float:
@@ -105,13 +111,24 @@ class StatusWriter:
     async def _tell(self, resource: Resource, item: Item[Any], notice: Notice, now: datetime) -> None:
         """Create the event before the status is written: whoever is interrupted in between says it again, in vain."""
         body = event(resource, item, notice, self._instance, now)
+        self._may_write()
         try:
-            await self._api.create(EVENTS, item.key.namespace, body)
+            await self._counted(EVENTS, self._api.create(EVENTS, item.key.namespace, body))
         except ApiError as error:
             if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.status == HTTPStatus.TOO_MANY_REQUESTS:
                 raise
             if error.status != HTTPStatus.CONFLICT:  # which says that it has been said
                 log.warning("event_refused", object=str(item.key), reason=notice.reason, error=str(error))
+
+    async def _counted(self, resource: Resource, writing: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+        try:
+            answer = await writing
+        except KubeError as error:
+            reason = error.reason if isinstance(error, ApiError) else "Unreachable"
+            self._metrics.writes.labels(str(resource), reason).inc()
+            raise
+        self._metrics.writes.labels(str(resource), "Written").inc()
+        return answer
 
 
 def differs(status: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:

@@ -197,7 +197,7 @@ def test_how_an_alias_stands_is_read_off_compiled_gateways(
     found: list[tuple[Key, Stand, str | None]] | None,
 ) -> None:
     """Nothing is said while a gateway that matters has not been compiled."""
-    result = standings(declared, {MAIN}, compositions)
+    result = standings(declared, {MAIN}, compositions.get)
     shown = result and [(each.gateway, each.stand, each.winner and each.winner.name) for each in result]
     assert (list(shown) if shown is not None else None) == found
 

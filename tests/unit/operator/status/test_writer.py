@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from switchyard_operator.controller.kube import ApiError
+from switchyard_operator.controller.metrics import Metrics
 from switchyard_operator.controller.resources import BACKENDS, EVENTS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment
@@ -34,7 +36,10 @@ class Cluster:
         self.events: list[dict[str, Any]] = []
         self.writes = 0
         self.refuse: dict[Resource, ApiError] = {}
-        self.writer = StatusWriter(self, "replica", self.wrote, now=lambda: NOW)
+        self.writer = StatusWriter(
+            self, "replica", self.may_write, self.seen, Metrics(CollectorRegistry()), now=lambda: NOW
+        )
+        self.leads = True
         self.item: Item[Any] = held(backend("github"))
 
     async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +65,11 @@ class Cluster:
         self.status = dict(body["status"])
         return {"metadata": {**metadata, "resourceVersion": str(self.version)}, "status": self.status}
 
-    def wrote(self, resource: Resource, answer: Mapping[str, Any]) -> None:
+    def may_write(self) -> None:
+        if not self.leads:
+            raise PermissionError
+
+    def seen(self, resource: Resource, answer: Mapping[str, Any]) -> None:
         assert resource is BACKENDS
         version, status = answer["metadata"]["resourceVersion"], answer["status"]
         self.item = Item(self.item.key, self.uid, version, 3, deleting=False, model=self.item.model, status=status)
@@ -174,3 +183,12 @@ async def test_a_refused_status_is_tried_again_and_its_event_not_said_twice() ->
     await cluster.write(BROKEN)
     assert cluster.writes == 1
     assert cluster.reasons == ["Invalid"]
+
+
+async def test_nothing_is_written_by_a_replica_that_may_not() -> None:
+    """Neither status nor event."""
+    cluster = Cluster()
+    cluster.leads = False
+    with pytest.raises(PermissionError):
+        await cluster.write(BROKEN)
+    assert (cluster.writes, cluster.events) == (0, [])

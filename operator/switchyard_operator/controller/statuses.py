@@ -1,0 +1,97 @@
+"""GATEWAY_STATUS, BACKEND_STATUS and ALIAS_STATUS work: what is known of one object brought together, assessed and written.
+
+Nothing is said of a gateway before it was compiled as it is now, nor of an alias while a gateway that matters to it is still to
+be compiled: to readers, ``observedGeneration`` and the API server's default of a status say that something is under way.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from switchyard_operator.api.resource import Key
+from switchyard_operator.controller.configure import Outcome
+from switchyard_operator.controller.resources import ALIASES, BACKENDS, GATEWAYS, Resource
+from switchyard_operator.controller.shelf import Item
+from switchyard_operator.controller.status.alias import assess_alias, standings
+from switchyard_operator.controller.status.assessment import Assessment
+from switchyard_operator.controller.status.backend import assess_backend
+from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.gateway import PodCounts, assess_gateway
+from switchyard_operator.controller.status.probed import Reach
+from switchyard_operator.controller.status.writer import StatusWriter
+from switchyard_operator.controller.store import Store
+from switchyard_operator.controller.work import Task, Work
+
+
+class Statuses:
+    """Does the work on statuses.
+
+    ``outcomes`` and ``pods`` tell of gateways; ``reaches`` of backends, by uid, as far as they were probed; ``awaited`` whether some work
+    is still to be done; ``due`` has work done, not before so many seconds have passed. Every method raises what
+    :meth:`.StatusWriter.write` does.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        outcomes: Mapping[Key, Outcome],
+        pods: Callable[[Key], PodCounts],
+        reaches: Mapping[str, Reach],
+        awaited: Callable[[Work], bool],
+        due: Callable[[Work, float], None],
+        writer: StatusWriter,
+    ) -> None:
+        self._store = store
+        self._outcomes = outcomes
+        self._pods = pods
+        self._reaches = reaches
+        self._awaited = awaited
+        self._due = due
+        self._writer = writer
+        self._held_back: dict[str, set[Key]] = {}
+        """By namespace: aliases of which nothing could be said, since a gateway was still to be compiled."""
+
+    def configured(self, gateway: Key) -> None:
+        """The gateway was compiled, or is gone: there may be something to say now."""
+        self._due(Work(Task.GATEWAY_STATUS, gateway), 0.0)
+        for alias in self._held_back.pop(gateway.namespace, ()):
+            self._due(Work(Task.ALIAS_STATUS, alias), 0.0)
+
+    async def gateway(self, key: Key) -> None:
+        """The status of a gateway."""
+        item, outcome = self._store.gateways.get(key), self._outcomes.get(key)
+        if item is None or outcome is None or (item.uid, item.generation) != (outcome.uid, outcome.generation):
+            return
+        assessment = assess_gateway(item, outcome.composition, outcome.writing, self._pods(key), tools=None)
+        await self._write(Work(Task.GATEWAY_STATUS, key), GATEWAYS, item, assessment)
+
+    async def backend(self, key: Key) -> None:
+        """The status of a backend."""
+        item = self._store.backends.get(key)
+        if item is None:
+            return
+        reach = self._reaches.get(item.uid) or Reach.recalled(item.status)
+        await self._write(
+            Work(Task.BACKEND_STATUS, key), BACKENDS, item, assess_backend(item, self._store.objects, reach)
+        )
+
+    async def alias(self, key: Key) -> None:
+        """The status of an alias."""
+        item = self._store.aliases.get(key)
+        if item is None:
+            return
+        gateways = self._store.objects.gateways.within(key.namespace)
+        found = () if item.model is None else standings(item.model, gateways, self._composition)
+        if found is None:
+            self._held_back.setdefault(key.namespace, set()).add(key)
+            return
+        await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+
+    def _composition(self, gateway: Key) -> Composition | None:
+        if gateway not in self._outcomes or self._awaited(Work(Task.CONFIG, gateway)):
+            return None
+        return self._outcomes[gateway].composition
+
+    async def _write(self, work: Work, resource: Resource, item: Item[Any], assessment: Assessment) -> None:
+        again_s = await self._writer.write(resource, item, assessment)
+        if again_s is not None:
+            self._due(work, again_s)
