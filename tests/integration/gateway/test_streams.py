@@ -272,8 +272,9 @@ async def test_burst_of_notifications_costs_few_readings_and_loses_none(
                 backend.tools[:] = [tool("a", title=str(number))]
                 await backend.notify()
             await eventually(lambda: titled(gw, "199"))
+            await told(stream, 1)
             assert len(backend.of("tools/list")) <= 20
-            assert 1 <= changes(stream) <= 20
+            assert changes(stream) <= 20
 
 
 async def titled(gw: Gateway, title: str) -> bool:
@@ -469,14 +470,14 @@ async def test_peer_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
 
 
 async def test_config_of_many_backends_is_one_change(tmp_path: Path) -> None:
-    """Eight backends applied at once: one list, and hardly more notifications than one."""
+    """Eight backends applied at once: one list, and at most one notification for each that answered, and changed it."""
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"b0": backend}) as gw:
         await gw.modern.list()
         async with gw.modern.listen() as stream:
             await gw.configure({f"b{number}": backend for number in range(8)})
             await eventually(lambda: listed(gw, [f"b{number}__a" for number in range(8)]))
             await told(stream, 1)
-            assert await settle(gw, stream, backend, "z") <= 9
+            assert (await gw.status())["subscribers"]["toldTotal"] <= 8
 
 
 async def test_backend_added_and_removed_is_told(tmp_path: Path) -> None:

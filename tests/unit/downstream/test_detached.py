@@ -30,13 +30,16 @@ class Peer(asyncio.Transport):
         self.lost = asyncio.Event()
         self._closing = False
         self._paused = False
+        self._high = 2**16
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         assert isinstance(protocol, asyncio.Protocol)
         self._protocol = protocol
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        assert (high, low) == (1, None)
+        assert high
+        assert low is None
+        self._high = high
 
     def get_write_buffer_size(self) -> int:
         return len(self.untaken)
@@ -49,7 +52,7 @@ class Peer(asyncio.Transport):
             self.taken += data
             return
         self.untaken += bytes(data)
-        if not self._paused:
+        if not self._paused and len(self.untaken) > self._high:
             self._paused = True
             self._protocol.pause_writing()
 
