@@ -12,6 +12,8 @@ from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.model import RULE_ERROR
 
 _SHOWN_CHARACTERS: Final = 60
+_KEY_STEP: Final = "[key]"
+"""What pydantic adds to the path of a mapping's entry when its key is wrong."""
 
 
 class Explained(NamedTuple):
@@ -27,6 +29,10 @@ def explain(model: type[BaseModel], error: ValidationError) -> Iterator[Explaine
     """All that is wrong, in the order of fields."""
     for detail in error.errors(include_url=False):
         path: FieldPath = detail["loc"]
+        if path[-1:] == (_KEY_STEP,):
+            path = path[:-1]
+        if detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]:
+            continue  # pydantic counts valid entries alone; the others have been told of
         if detail["type"] == RULE_ERROR:
             for below, message in detail["ctx"]["breaches"]:
                 yield Explained((*path, *below), message, "")

@@ -131,7 +131,9 @@ HttpUrl = Annotated[
     AfterValidator(_http_url),
     WithJsonSchema({"type": "string", "pattern": f"^{_URL.pattern}$", "maxLength": _MAX_URL_LENGTH}),
     Rule(
-        "url(self).getPort() == '' || (int(url(self).getPort()) > 0 && int(url(self).getPort()) < 65536)", _HOST_OR_PORT
+        "isURL(self) && (url(self).getPort() == '' || "
+        "(int(url(self).getPort()) > 0 && int(url(self).getPort()) < 65536))",
+        _HOST_OR_PORT,
     ),
 ]
 """An absolute http or https URL, kept verbatim; never with credentials or a fragment, nor with an IPv4 address written as IPv6."""

@@ -1,0 +1,675 @@
+"""Resources that are valid and resources that are not, each with what is wrong: one table for the models and the API server.
+
+What users of files are told and what a cluster says must not drift apart. So every rule has a row here, and every row is
+given to both. Where they cannot agree the row says so.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from switchyard_operator.api.kinds import KINDS
+from switchyard_operator.api.resource import API_VERSION, Resource
+
+BACKEND, ALIAS, GATEWAY = "MCPBackend", "MCPToolAlias", "MCPGateway"
+MODELS: Final[dict[str, type[Resource]]] = {kind.name: kind.resource for kind in KINDS}
+PLURALS: Final[dict[str, str]] = {kind.name: kind.plural for kind in KINDS}
+
+MINIMAL: Final[dict[str, dict[str, Any]]] = {
+    BACKEND: {"url": "http://a.example/mcp"},
+    ALIAS: {"backendRef": {"name": "github"}, "tool": "search", "alias": "find"},
+    GATEWAY: {},
+}
+"""The least that each kind needs."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One resource. ``spec`` stands on top of the kind's minimum."""
+
+    kind: str
+    spec: dict[str, Any] = field(default_factory=dict)
+    name: str = "a"
+
+    def tree(self) -> dict[str, Any]:
+        """The object."""
+        spec = MINIMAL[self.kind] | self.spec
+        return {"apiVersion": API_VERSION, "kind": self.kind, "metadata": {"name": self.name}, "spec": spec}
+
+    def __str__(self) -> str:
+        shown = f"{self.kind} {self.name[:9]} {self.spec}"
+        return shown if len(shown) <= 100 else f"{shown[:100]}..."
+
+
+@dataclass(frozen=True)
+class Refused(Case):
+    """A resource with one thing wrong."""
+
+    at: str = ""
+    """The field that a user of files is pointed to."""
+    says: str = ""
+    """Part of what is said of it."""
+    at_server: str | None = None
+    """The field that the API server points to. Default: the same."""
+    server_says: str | None = None
+    """Part of what the API server says. Default: the same."""
+
+
+def refused(
+    kind: str, spec: dict[str, Any], at: str, says: str, server_says: str | None = None, at_server: str | None = None
+) -> Refused:
+    return Refused(
+        kind, spec, at=f"spec.{at}" if at else "spec", says=says, at_server=at_server, server_says=server_says
+    )
+
+
+def _named(kind: str, name: str, says: str, server_says: str) -> Refused:
+    return Refused(kind, name=name, at="metadata.name", says=says, server_says=server_says)
+
+
+_SECRET = {"name": "gh", "key": "token"}
+_TOO_LONG = "Too long"
+_PATTERN = "should match"
+_ENUM = "Unsupported value"
+_TYPE = "must be of type"
+
+RULES: Final[tuple[Refused, ...]] = (
+    # Exactly one of two
+    refused(BACKEND, {"url": None}, "", "must have exactly one of url and service"),
+    refused(
+        BACKEND,
+        {"service": {"name": "a", "port": 80}},
+        "",
+        "must have exactly one of url and service",
+    ),
+    refused(BACKEND, {"headers": [{"name": "X-A"}]}, "headers[0]", "must have exactly one of value and valueFrom"),
+    refused(
+        BACKEND,
+        {"headers": [{"name": "X-A", "value": "", "valueFrom": {"secretKeyRef": _SECRET}}]},
+        "headers[0]",
+        "must have exactly one of value and valueFrom",
+    ),
+    refused(GATEWAY, {"backends": [{}]}, "backends[0]", "must have exactly one of name and selector"),
+    refused(
+        GATEWAY,
+        {"backends": [{"name": "a", "selector": {}}]},
+        "backends[0]",
+        "must have exactly one of name and selector",
+    ),
+    # What goes only with something else
+    refused(
+        BACKEND,
+        {"transport": "SSE", "protocol": "Modern"},
+        "protocol",
+        "cannot be Modern with transport SSE, which is legacy; use Auto or Legacy",
+    ),
+    refused(BACKEND, {"auth": {"type": "Bearer"}}, "auth.secretKeyRef", "is required with type Bearer"),
+    refused(BACKEND, {"auth": {"secretKeyRef": _SECRET}}, "auth.secretKeyRef", "; did you mean type: Bearer?"),
+    refused(
+        BACKEND,
+        {"auth": {"type": "Forward", "secretKeyRef": _SECRET}},
+        "auth.secretKeyRef",
+        "; did you mean type: Bearer?",
+    ),
+    refused(
+        BACKEND,
+        {"tls": {"insecureSkipVerify": True, "caRef": {"name": "a"}}},
+        "tls.insecureSkipVerify",
+        "makes caRef pointless; remove one of them",
+    ),
+    refused(
+        BACKEND,
+        {"allowedNamespaces": {"from": "Selector"}},
+        "allowedNamespaces.selector",
+        "is required with from: Selector; {} selects every namespace",
+    ),
+    refused(
+        BACKEND,
+        {"allowedNamespaces": {"selector": {}}},
+        "allowedNamespaces.selector",
+        "has no effect with",
+        "has no effect without from: Selector",
+    ),
+    *(
+        refused(
+            BACKEND,
+            {
+                "allowedNamespaces": {
+                    "from": "Selector",
+                    "selector": {"matchExpressions": [{"key": "team", "operator": operator, **values}]},
+                }
+            },
+            "allowedNamespaces.selector.matchExpressions[0].values",
+            says,
+        )
+        for operator, values, says in (
+            ("In", {}, "is required with operator"),
+            ("NotIn", {"values": []}, "is required with operator"),
+            ("Exists", {"values": ["a"]}, "is not allowed with operator"),
+            ("DoesNotExist", {"values": ["a"]}, "is not allowed with operator"),
+        )
+    ),
+    refused(
+        GATEWAY,
+        {"backends": [{"selector": {}, "namespace": "x"}]},
+        "backends[0].namespace",
+        "is not allowed with selector, which looks in the gateway's own namespace",
+    ),
+    refused(
+        GATEWAY,
+        {"backends": [{"selector": {}, "prefix": ""}]},
+        "backends[0].prefix",
+        "is not allowed with selector; list the backend by name to give it a prefix",
+    ),
+    # One bound against another
+    refused(
+        BACKEND,
+        {"timeouts": {"call": "20m"}},
+        "timeouts.callMax",
+        "(10m) is less than call (20m); raise callMax or lower call",
+        "is less than call; raise callMax or lower call",
+    ),
+    refused(
+        BACKEND,
+        {"cache": {"minTTL": "601s"}},
+        "cache.maxTTL",
+        "(10m) is less than minTTL (601s)",
+        "is less than minTTL",
+    ),
+    refused(
+        BACKEND,
+        {"limits": {"bytes": "1Ki"}},
+        "limits.toolBytes",
+        "(1Mi) is more than bytes (1Ki)",
+        "is more than bytes",
+    ),
+    refused(
+        BACKEND,
+        {"limits": {"bytes": 2048, "toolBytes": 2049}},
+        "limits.toolBytes",
+        "(2049) is more than bytes (2048)",
+        "is more than bytes",
+    ),
+    refused(
+        BACKEND,
+        {"limits": {"bytes": "1.9999Ki", "toolBytes": 2048}},
+        "limits.toolBytes",
+        "(2048) is more than bytes (1.9999Ki)",
+        "is more than bytes",
+    ),
+    # Bounds of durations and quantities
+    *(
+        refused(BACKEND, {section: {name: value}}, f"{section}.{name}", says)
+        for section, name, value, says in (
+            ("timeouts", "connect", "0s", "must be from 1ms to 1m"),
+            ("timeouts", "connect", "60001ms", "must be from 1ms to 1m"),
+            ("timeouts", "list", "0h0m0s0ms", "must be from 1ms to 5m"),
+            ("timeouts", "list", "5m1ms", "must be from 1ms to 5m"),
+            ("timeouts", "call", "0s", "must be from 1ms to 24h"),
+            ("timeouts", "callMax", "24h1ms", "must be from 1ms to 24h"),
+            ("timeouts", "callMax", "99999h99999h99999h99999h", "must be from 1ms to 24h"),
+            ("cache", "minTTL", "24h1s", "must be from 0s to 24h"),
+            ("cache", "maxTTL", "1441m", "must be from 0s to 24h"),
+            ("cache", "defaultTTL", "99999h", "must be from 0s to 24h"),
+            ("limits", "bytes", 1023, "must be from 1Ki to 1Gi"),
+            ("limits", "bytes", "1023.5", "must be from 1Ki to 1Gi"),
+            ("limits", "bytes", "1.1Gi", "must be from 1Ki to 1Gi"),
+            ("limits", "bytes", "9999999999999999999.999999999Ti", "must be from 1Ki to 1Gi"),
+            ("limits", "toolBytes", 0, "must be from 1Ki to 64Mi"),
+            ("limits", "toolBytes", "0.9k", "must be from 1Ki to 64Mi"),
+            ("limits", "toolBytes", 67108865, "must be from 1Ki to 64Mi"),
+        )
+    ),
+    # Each once
+    refused(
+        BACKEND,
+        {"headers": [{"name": "X-A", "value": "1"}, {"name": "x-a", "value": "2"}]},
+        "headers[1].name",
+        "x-a is given more than once",
+        "the same name is given more than once (case does not count)",
+        "spec.headers",
+    ),
+    refused(
+        BACKEND,
+        {"headers": [{"name": "X-A", "value": "1"}, {"name": "X-A", "value": "2"}]},
+        "headers[1].name",
+        "X-A is given more than once",
+        "Duplicate value",
+        "spec.headers[1]",
+    ),
+    refused(
+        BACKEND,
+        {"pinning": {"digests": [{"tool": "a", "sha256": "0" * 64}, {"tool": "a", "sha256": "1" * 64}]}},
+        "pinning.digests[1].tool",
+        "a is given more than once",
+        "Duplicate value",
+        "spec.pinning.digests[1]",
+    ),
+    refused(
+        ALIAS,
+        {"gatewayRefs": [{"name": "a"}, {"name": "b"}, {"name": "a"}]},
+        "gatewayRefs[2].name",
+        "a is given more than once",
+        "Duplicate value",
+        "spec.gatewayRefs[2]",
+    ),
+    refused(GATEWAY, {"protocols": ["Modern", "Modern"]}, "protocols", "names an era twice"),
+    # Prefixes fit the naming; the API server cannot say which of them does not
+    *(
+        refused(
+            GATEWAY,
+            {"backends": [{"name": "fits", "prefix": ""}, {"name": "a", "prefix": prefix}], "naming": naming},
+            "backends[1].prefix",
+            says,
+            server_says,
+            "spec.backends",
+        )
+        for prefix, naming, says, server_says in (
+            (
+                "jr__x",
+                {},
+                'must not contain the separator "__"',
+                "a prefix must not contain the separator: composed names could then coincide",
+            ),
+            (
+                "my-jr",
+                {"separator": "-"},
+                'must not contain the separator "-"',
+                "a prefix must not contain the separator",
+            ),
+            ("jr_", {}, 'must not end in "_"', "a prefix must not end in the separator's first character"),
+            (
+                "jr-",
+                {"separator": "--"},
+                'must not end in "-"',
+                "a prefix must not end in the separator's first character",
+            ),
+            ("p" * 53, {}, "has 53 characters; at most 52 fit", "a prefix is too long for naming.maxLength"),
+            (
+                "p" * 13,
+                {"maxLength": 24},
+                "has 13 characters; at most 12 fit",
+                "a prefix is too long for naming.maxLength",
+            ),
+            (
+                "a.b",
+                {"charset": "Safe"},
+                "must not contain '.' with naming.charset Safe",
+                "a prefix must not contain '.' with naming.charset Safe",
+            ),
+        )
+    ),
+    # Headers that are the sidecar's own
+    *(
+        refused(BACKEND, {"headers": [{"name": name, "value": "1"}]}, "headers[0].name", f"cannot be set here: {why}")
+        for name, why in (
+            ("Authorization", "use spec.auth"),
+            ("AUTHORIZATION", "use spec.auth"),
+            ("Host", "use spec.hostHeader"),
+            ("Cookie", "cookies belong to a session"),
+            ("Set-Cookie", "it is a header of responses"),
+            ("Connection", "it belongs to one connection"),
+            ("TE", "it belongs to one connection"),
+            ("Proxy-Authorization", "it belongs to one connection"),
+            ("Accept", "it describes the message"),
+            ("Content-Length", "it describes the message"),
+            ("Mcp-Session-Id", "Mcp-* headers are made from each message"),
+            ("mcp-param-x", "Mcp-* headers are made from each message"),
+        )
+    ),
+    # Ports that no URL has
+    *(
+        refused(BACKEND, {"url": url}, "url", says, "is not a well-formed URL: check host and port")
+        for url, says in (
+            ("http://host:0/mcp", "must be an absolute http or https URL"),
+            ("http://host:00000", "must be an absolute http or https URL"),
+            ("http://host:65536/mcp", "is not a well-formed URL: check host and port"),
+            ("http://[::1]:99999/mcp", "is not a well-formed URL: check host and port"),
+        )
+    ),
+)
+"""What the models check across fields or by computing, and the API server by CEL or by the keys of lists."""
+
+FORMS: Final[tuple[Refused, ...]] = (
+    _named(BACKEND, "a" * 64, "has 64 characters; at most 63 are allowed", _TOO_LONG),
+    _named(BACKEND, "A", "must be lower-case letters", "RFC 1123"),
+    _named(GATEWAY, "a" * 41, "has 41 characters; at most 40 are allowed", _TOO_LONG),
+    _named(GATEWAY, "a.b", "must be lower-case letters", _PATTERN),
+    _named(ALIAS, "a" * 254, "has 254 characters; at most 253 are allowed", "must be no more than 253"),
+    refused(BACKEND, {"colour": "red"}, "colour", "there is no such field", 'unknown field "spec.colour"'),
+    refused(
+        GATEWAY,
+        {"naming": {"seperator": "-"}},
+        "naming.seperator",
+        "did you mean separator?",
+        'unknown field "spec.naming.seperator"',
+    ),
+    refused(BACKEND, {"service": {"port": 80}, "url": None}, "service.name", "is required", "Required value"),
+    refused(BACKEND, {"service": {"name": "a"}, "url": None}, "service.port", "is required", "Required value"),
+    refused(BACKEND, {"service": {"name": "a", "port": "http"}, "url": None}, "service.port", "whole number", _TYPE),
+    refused(
+        BACKEND, {"service": {"name": "a", "port": 65536}, "url": None}, "service.port", "at most 65535", "less than"
+    ),
+    refused(BACKEND, {"protocol": "Stone"}, "protocol", "must be one of Auto, Modern or Legacy", _ENUM),
+    refused(BACKEND, {"protocol": False}, "protocol", "YAML 1.1 reads", _TYPE),
+    refused(BACKEND, {"transport": "sse"}, "transport", "did you mean SSE?", _ENUM),
+    refused(BACKEND, {"auth": "None"}, "auth", "must be a mapping of fields", _TYPE),
+    refused(BACKEND, {"tls": {"insecureSkipVerify": "true"}}, "tls.insecureSkipVerify", "without quotes", _TYPE),
+    refused(BACKEND, {"tools": {"include": []}}, "tools.include", "must have at least 1 entry", "at least 1 items"),
+    refused(BACKEND, {"tools": {"include": "*"}}, "tools.include", "must be a list", _TYPE),
+    refused(BACKEND, {"tools": {"include": ["*"] * 257}}, "tools.include", "at most 256 are allowed", "Too many"),
+    refused(BACKEND, {"tools": {"exclude": [""]}}, "tools.exclude[0]", "must be a pattern such as", _PATTERN),
+    refused(BACKEND, {"tools": {"exclude": ["x" * 257]}}, "tools.exclude[0]", "at most 256 are allowed", _TOO_LONG),
+    refused(
+        BACKEND,
+        {"headers": [{"name": f"X-{n}", "value": ""} for n in range(33)]},
+        "headers",
+        "has 33 entries; at most 32 are allowed",
+        "Too many",
+    ),
+    *(
+        refused(
+            BACKEND, {"headers": [{"name": "X-A", "value": value}]}, "headers[0].value", "must be printable", _PATTERN
+        )
+        for value in ("a\r\nX-Evil: 1", "a\n", "a\x00b", "a\x7f", " a", "a ", "\ta", "é")
+    ),
+    refused(
+        BACKEND,
+        {"headers": [{"name": "X-A", "value": "x" * 8193}]},
+        "headers[0].value",
+        "at most 8192 are allowed",
+        _TOO_LONG,
+    ),
+    *(
+        refused(
+            BACKEND, {"headers": [{"name": name, "value": "1"}]}, "headers[0].name", "must be a header name", _PATTERN
+        )
+        for name in ("X Team", "X-Team:", "", "X-Téam")
+    ),
+    refused(BACKEND, {"limits": {"pages": 0}}, "limits.pages", "must be at least 1", "greater than or equal to 1"),
+    refused(BACKEND, {"limits": {"tools": 100_001}}, "limits.tools", "must be at most 100000", "less than or equal to"),
+    refused(BACKEND, {"limits": {"pages": True}}, "limits.pages", "must be a whole number", _TYPE),
+    refused(
+        BACKEND,
+        {"pinning": {"digests": [{"tool": "a", "sha256": "AB"}]}},
+        "pinning.digests[0].sha256",
+        "64 hexadecimal digits",
+        _PATTERN,
+    ),
+    *(
+        refused(BACKEND, {"timeouts": {"call": value}}, "timeouts.call", "must be a duration such as", says)
+        for value, says in (
+            (5, _TYPE),
+            ("", _PATTERN),
+            ("5", _PATTERN),
+            ("1.5s", _PATTERN),
+            ("-1s", _PATTERN),
+            ("1d", _PATTERN),
+            ("1s 2s", _PATTERN),
+            ("100000s", _PATTERN),
+            ("1h1m1s1ms1h", _PATTERN),
+            ("5S", _PATTERN),
+            ("5s\n", _PATTERN),
+        )
+    ),
+    *(
+        refused(BACKEND, {"limits": {"bytes": value}}, "limits.bytes", "must be a number of bytes such as", says)
+        for value, says in (
+            (1.5, _TYPE),
+            (True, _TYPE),
+            ("", _PATTERN),
+            ("64m", _PATTERN),
+            ("64MB", _PATTERN),
+            ("1e3", _PATTERN),
+            ("Mi", _PATTERN),
+            ("1.Mi", _PATTERN),
+            (".5Mi", _PATTERN),
+            ("+1Mi", _PATTERN),
+            ("1P", _PATTERN),
+            ("１Mi", _PATTERN),
+        )
+    ),
+    refused(BACKEND, {"limits": {"bytes": -1}}, "limits.bytes", "must be a number of bytes", "must be from 1Ki to 1Gi"),
+    *(
+        refused(BACKEND, {"url": url}, "url", says, _PATTERN)
+        for url, says in (
+            ("github-mcp.example/mcp", "must be an absolute http or https URL"),
+            ("/mcp", "must be an absolute http or https URL"),
+            ("ftp://host/mcp", "must be an absolute http or https URL"),
+            ("http:///mcp", "must be an absolute http or https URL"),
+            ("http://-host/mcp", "must be an absolute http or https URL"),
+            ("http://host-/mcp", "must be an absolute http or https URL"),
+            ("http://ho%73t/mcp", "must be an absolute http or https URL"),
+            ("http://host:/mcp", "must be an absolute http or https URL"),
+            ("http://host:8o/mcp", "is not a well-formed URL"),
+            ("http://[::1/mcp", "is not a well-formed URL"),
+            ("http://user:pw@host/mcp", "must not contain a user name or password"),
+            ("http://token@host/mcp", "must not contain a user name or password"),
+            ("http://host/mcp#part", "must not have a fragment"),
+            ("http://host/mcp#", "must not have a fragment"),
+            ("http://host/a b", "must be a URL without blanks"),
+            ("http://host/mcp\n", "must be a URL without blanks"),
+            ("http://münchen.example/mcp", "must be a URL in ASCII"),
+            ("http://host\\@evil/mcp", "must be a URL in ASCII"),
+            ("http://host/100%", "must be a URL in ASCII"),
+        )
+    ),
+    refused(BACKEND, {"url": "http://host/" + "a" * 2048}, "url", "at most 2048 are allowed", _TOO_LONG),
+    *(
+        refused(BACKEND, {"hostHeader": host}, "hostHeader", "must be a host name", _PATTERN)
+        for host in ("a b", "a/b", "", "a:", "[::1", "-a")
+    ),
+    refused(BACKEND, {"tls": {"serverName": "a:1"}}, "tls.serverName", "must be a host name", _PATTERN),
+    refused(
+        BACKEND,
+        {"service": {"name": "a", "port": 1, "path": "mcp"}, "url": None},
+        "service.path",
+        "a path that begins with '/'",
+        _PATTERN,
+    ),
+    refused(
+        BACKEND,
+        {"auth": {"type": "Bearer", "secretKeyRef": {"name": "gh"}}},
+        "auth.secretKeyRef.key",
+        "is required",
+        "Required",
+    ),
+    refused(
+        BACKEND,
+        {"allowedNamespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "-"}}}},
+        "allowedNamespaces.selector.matchLabels.team",
+        "beginning and ending with a letter or digit",
+        _PATTERN,
+    ),
+    refused(
+        BACKEND,
+        {"allowedNamespaces": {"from": "Selector", "selector": {"matchLabels": {f"k{n}": "" for n in range(65)}}}},
+        "allowedNamespaces.selector.matchLabels",
+        "at most 64 are allowed",
+        "Too many",
+    ),
+    *(
+        refused(ALIAS, {"alias": exposed}, "alias", "must be letters, digits, '_', '-' and '.'", _PATTERN)
+        for exposed in ("", "find repo", "a/b", "ä", "find\n")
+    ),
+    refused(ALIAS, {"alias": "x" * 129}, "alias", "at most 128 are allowed", _TOO_LONG),
+    refused(ALIAS, {"tool": "a\tb"}, "tool", "without control characters", _PATTERN),
+    refused(ALIAS, {"tool": "ü" * 513}, "tool", "at most 512 are allowed", _TOO_LONG),
+    refused(ALIAS, {"title": "two\nlines"}, "title", "must be one line of text", _PATTERN),
+    refused(ALIAS, {"description": ""}, "description", "must be text, not empty", _PATTERN),
+    refused(ALIAS, {"backendRef": None}, "backendRef", "is required", "Required value"),
+    refused(ALIAS, {"backendRef": {"name": "a", "namespace": "a.b"}}, "backendRef.namespace", "lower-case", _PATTERN),
+    refused(ALIAS, {"gatewayRefs": []}, "gatewayRefs", "must have at least 1 entry", "at least 1 items"),
+    refused(ALIAS, {"gatewayRefs": [{"name": "a" * 41}]}, "gatewayRefs[0].name", "at most 40 are allowed", _TOO_LONG),
+    refused(ALIAS, {"keepOriginal": "yes"}, "keepOriginal", "must be true or false", _TYPE),
+    refused(
+        GATEWAY, {"naming": {"maxLength": 23}}, "naming.maxLength", "must be at least 24", "greater than or equal to"
+    ),
+    refused(GATEWAY, {"naming": {"separator": "::"}}, "naming.separator", "one to four '_'", _PATTERN),
+    refused(GATEWAY, {"naming": {"separator": "_-"}}, "naming.separator", "one to four '_'", _PATTERN),
+    refused(GATEWAY, {"naming": {"separator": "_____"}}, "naming.separator", "at most 4 are allowed", _TOO_LONG),
+    refused(GATEWAY, {"backends": [{"name": "a", "prefix": "a b"}]}, "backends[0].prefix", "letters, digits", _PATTERN),
+    refused(GATEWAY, {"protocols": []}, "protocols", "must have at least 1 entry", "at least 1 items"),
+    refused(GATEWAY, {"protocols": ["Auto"]}, "protocols[0]", "must be one of Modern or Legacy", _ENUM),
+    refused(GATEWAY, {"pageSize": "10"}, "pageSize", "must be a whole number", _TYPE),
+    refused(GATEWAY, {"listener": {"port": 0}}, "listener.port", "must be at least 1", "greater than or equal to"),
+    *(
+        refused(GATEWAY, {"listener": {"allowedHosts": [host]}}, "listener.allowedHosts[0]", "must be '*' or", _PATTERN)
+        for host in ("*.example", "a.example/", "", "**", "https://a.example")
+    ),
+    *(
+        refused(
+            GATEWAY, {"listener": {"allowedOrigins": [each]}}, "listener.allowedOrigins[0]", "or an origin", _PATTERN
+        )
+        for each in ("https://app.example/", "app.example", "null", "*x", "x*")
+    ),
+    refused(GATEWAY, {"listener": {"publicURL": "mcp"}}, "listener.publicURL", "must be an absolute", _PATTERN),
+    refused(GATEWAY, {"instructions": ""}, "instructions", "must be text, not empty", _PATTERN),
+    refused(GATEWAY, {"auth": []}, "auth", "must be a mapping", _TYPE),
+    refused(GATEWAY, {"visibility": {}}, "visibility", "must be a list", _TYPE),
+)
+"""What a single value must look like."""
+
+MODELS_ALONE: Final[tuple[Refused, ...]] = (
+    # A structural schema has no word for keys, and CEL would have to reckon with keys of any length.
+    refused(
+        BACKEND,
+        {"allowedNamespaces": {"from": "Selector", "selector": {"matchLabels": {"a b": ""}}}},
+        'allowedNamespaces.selector.matchLabels["a b"]',
+        "must be a label key such as team",
+    ),
+    refused(
+        GATEWAY,
+        {"backends": [{"selector": {"matchLabels": {"": ""}}}]},
+        'backends[0].selector.matchLabels[""]',
+        "must be a label key such as team",
+    ),
+    # CEL reckons with any length of what it takes out of a URL, so that a host cannot be looked at further.
+    refused(BACKEND, {"url": "http://[::ffff:127.0.0.1]/"}, "url", "must not write an IPv4 address as IPv6"),
+)
+"""What the API server cannot check, and why. Such an object is stored, and the operator says ``Accepted=False``."""
+
+ACCEPTED: Final[tuple[Case, ...]] = (
+    *(Case(kind) for kind in MODELS),
+    Case(BACKEND, name="a" * 63),
+    Case(BACKEND, name="a.b"),
+    Case(GATEWAY, name="a" * 40),
+    Case(ALIAS, name=".".join(["a" * 63] * 3 + ["a" * 61])),
+    *(
+        Case(BACKEND, {"url": url})
+        for url in (
+            "https://github-mcp.example/mcp",
+            "http://127.0.0.1:9000/mcp",
+            "http://[::1]:9000/mcp",
+            "http://[2001:db8::1]",
+            "http://mcp.tools.svc",
+            "HTTP://host/",
+            "https://host.example./mcp?tenant=a%20b&x=1",
+            "https://host?tenant=a",
+            "http://under_score:80/x",
+            "http://host:65535/a/../b//c;d=[e]",
+            "http://host/@me/x:y",
+        )
+    ),
+    Case(BACKEND, {"service": {"name": "a", "port": 1}, "url": None}),
+    Case(BACKEND, {"service": {"name": "a", "port": 65535, "path": "/", "scheme": "https"}, "url": None}),
+    *(Case(BACKEND, {"hostHeader": host}) for host in ("a.example", "a.example:80", "[::1]:80")),
+    Case(BACKEND, {"transport": "SSE", "protocol": "Legacy"}),
+    Case(BACKEND, {"transport": "SSE"}),
+    Case(
+        BACKEND,
+        {
+            "headers": [
+                {"name": "X-Team", "value": "a b\tc; d=1"},
+                {"name": "X_Y", "value": ""},
+                {"name": "Origin", "valueFrom": {"secretKeyRef": _SECRET}},
+                {"name": "X-Mcp-Y", "value": "x" * 8192},
+                {"name": "!#$%&'*+.^_`|~0", "value": "1"},
+            ]
+        },
+    ),
+    Case(BACKEND, {"auth": {"type": "Bearer", "secretKeyRef": _SECRET}}),
+    Case(BACKEND, {"auth": {"type": "Forward"}}),
+    Case(
+        BACKEND,
+        {
+            "tls": {
+                "caRef": {"name": "ca"},
+                "clientCertificateRef": {"name": "cert"},
+                "serverName": "mcp.example",
+            }
+        },
+    ),
+    Case(BACKEND, {"tls": {"insecureSkipVerify": True}}),
+    Case(BACKEND, {"timeouts": {"connect": "1ms", "list": "5m", "call": "10m", "callMax": "600s"}}),
+    Case(BACKEND, {"timeouts": {"call": "23h59m59s1000ms", "callMax": "24h"}}),
+    Case(BACKEND, {"timeouts": {"call": "1s1s1s1s"}}),
+    Case(BACKEND, {"cache": {"minTTL": "24h", "maxTTL": "1440m", "defaultTTL": "0h"}}),
+    Case(BACKEND, {"limits": {"pages": 1, "tools": 100_000, "bytes": "1Gi", "toolBytes": "64Mi"}}),
+    Case(BACKEND, {"limits": {"bytes": 1024, "toolBytes": "1Ki"}}),
+    Case(BACKEND, {"limits": {"bytes": "1.024k", "toolBytes": 1024}}),
+    Case(BACKEND, {"limits": {"bytes": "1073741824.000000000"}}),
+    Case(BACKEND, {"limits": {"bytes": "1048576", "toolBytes": "1Mi"}}),
+    Case(BACKEND, {"tools": {"include": ["read_*", "get?", "[abc]", "ü"], "exclude": ["*" * 256]}}),
+    Case(BACKEND, {"pinning": {"mode": "Warn", "digests": [{"tool": "a b", "sha256": "0" * 64}]}}),
+    Case(BACKEND, {"allowedNamespaces": {"from": "All", "credentials": "Share"}}),
+    Case(
+        BACKEND,
+        {
+            "allowedNamespaces": {
+                "from": "Selector",
+                "selector": {
+                    "matchLabels": {"team": "a", "example.com/tier": ""},
+                    "matchExpressions": [
+                        {"key": "team", "operator": "In", "values": ["a", ""]},
+                        {"key": "example.com/x", "operator": "Exists"},
+                        {"key": "y", "operator": "DoesNotExist", "values": []},
+                    ],
+                },
+            }
+        },
+    ),
+    Case(BACKEND, {"allowedNamespaces": {"from": "Selector", "selector": {}}}),
+    Case(BACKEND, {"headers": None, "auth": None, "hostHeader": None, "timeouts": {"call": None}}),
+    Case(
+        ALIAS,
+        {
+            "backendRef": {"name": "github.com", "namespace": "tools"},
+            "tool": "Zeig, was es gibt! ✓",
+            "alias": "A-b_c.9",
+            "title": "Ünïcode",
+            "description": "two\nlines\r\n",
+            "keepOriginal": True,
+            "gatewayRefs": [{"name": "a"}, {"name": "b"}],
+        },
+    ),
+    Case(ALIAS, {"tool": "ü" * 512, "description": "✓" * 16384}),
+    Case(
+        GATEWAY,
+        {
+            "backends": [
+                {"name": "github"},
+                {"name": "github", "prefix": ""},
+                {"name": "jira", "namespace": "tools", "prefix": "jr", "tools": {"exclude": ["delete_*"]}},
+                {"selector": {"matchLabels": {"team": "a"}}, "tools": {}},
+            ],
+            "naming": {"strategy": "Always", "separator": "----", "maxLength": 128, "charset": "Safe"},
+            "order": "Backend",
+            "pageSize": 10_000,
+            "failurePolicy": "Strict",
+            "protocols": ["Legacy"],
+            "instructions": "a\nb",
+            "listener": {
+                "port": 65535,
+                "path": "/a/b",
+                "allowedOrigins": ["*", "https://app.example", "http://localhost:3000"],
+                "allowedHosts": ["*", "a.example", "[::1]:80"],
+                "publicURL": "https://mcp.example/mcp",
+            },
+        },
+    ),
+    Case(GATEWAY, {"backends": [{"name": "a", "prefix": "p" * 52}, {"name": "b", "prefix": "a.b-c_d"}]}),
+    Case(GATEWAY, {"protocols": ["Legacy", "Modern"], "naming": {"separator": "_", "maxLength": 24}}),
+    Case(GATEWAY, {"auth": {"oidc": {"issuer": "https://a"}}, "visibility": ["a", {"b": [1]}], "mode": "Deployment"}),
+    Case(GATEWAY, {"replicas": 0, "service": {"type": "ClusterIP"}, "sidecar": {}}),
+)
+"""Valid, each of them."""
