@@ -11,6 +11,7 @@ Every replica sees everything and knows what is to be done; the leader does it.
 """
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -36,7 +37,9 @@ from switchyard_operator.controller.queue import WorkQueue
 from switchyard_operator.controller.reconcile import Configs, Outdated
 from switchyard_operator.controller.resources import NAMESPACES, WATCHED, Resource, streams
 from switchyard_operator.controller.shelf import Change
-from switchyard_operator.controller.status.gateway import Written
+from switchyard_operator.controller.status.gateway import PodCounts, Written
+from switchyard_operator.controller.status.writer import StatusWriter
+from switchyard_operator.controller.statuses import Statuses
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.vigilance import Vigilance
 from switchyard_operator.controller.watching import Watching
@@ -133,7 +136,22 @@ class Replica:
             access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
         )
         self._configs = Configs(kube, self._store, self._election.check, self._answered, self._metrics)
-        self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {Task.CONFIG: self._configure}
+        writer = StatusWriter(kube, socket.gethostname(), self._election.check, self._answered, self._metrics)
+        self._statuses = Statuses(
+            self._store,
+            self._configs.outcomes,
+            self._pods,
+            {},
+            self._queue.__contains__,
+            self._queue.add,
+            writer,
+        )
+        self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
+            Task.CONFIG: self._configure,
+            Task.GATEWAY_STATUS: self._statuses.gateway,
+            Task.BACKEND_STATUS: self._statuses.backend,
+            Task.ALIAS_STATUS: self._statuses.alias,
+        }
         self._workers = options.workers
         registry.register(Gauges(self._readings(), self._counts))
 
@@ -169,7 +187,7 @@ class Replica:
 
     def _changed(self, change: Change) -> None:
         for work in self._graph.touched(change):
-            self._due(work)
+            self._queue.add(work)
 
     def _answered(self, resource: Resource, raw: dict[str, Any]) -> None:
         change = self._store.event(resource, "MODIFIED", raw)
@@ -183,10 +201,6 @@ class Replica:
 
     def _gained(self) -> None:
         for work in self._graph.everything():
-            self._due(work)
-
-    def _due(self, work: Work) -> None:
-        if work.task in self._doing:
             self._queue.add(work)
 
     async def _work(self) -> None:
@@ -221,9 +235,19 @@ class Replica:
         return "done"
 
     async def _configure(self, key: Key) -> None:
+        before = self._configs.outcomes.get(key)
         outcome = await self._configs.bring_in_line(key)
+        self._statuses.configured(key)
+        if outcome is not None:
+            known = None if before is None else before.composition
+            for alias in self._graph.aliases_touched(key, known, outcome.composition):
+                self._queue.add(Work(Task.ALIAS_STATUS, alias))
         if outcome is not None and outcome.writing is not None and outcome.writing.result is Written.NAME_CONFLICT:
             self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
+
+    def _pods(self, gateway: Key) -> PodCounts:
+        attached = sum(pod.running for pod in self._store.pods_of(gateway))
+        return PodCounts(attached, unknown=attached)
 
     def _counts(self) -> dict[str, int]:
         return {str(resource): len(self._store.shelf(resource)) for resource in WATCHED}

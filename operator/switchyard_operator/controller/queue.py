@@ -77,6 +77,10 @@ class WorkQueue(Generic[W]):
         self._release(work)
         return after_s
 
+    def __contains__(self, work: W) -> bool:
+        """Whether it waits, or a worker has it."""
+        return work in self._due or work in self._running
+
     def __len__(self) -> int:
         """How much waits, due or not."""
         return len(self._due)

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 class Api(Protocol):
     """What is needed of :class:`~switchyard_operator.controller.kube.Kube`."""
 
-    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         """Make an object that must not exist yet."""
 
     async def apply(
@@ -113,7 +113,7 @@ class StatusWriter:
         body = event(resource, item, notice, self._instance, now)
         self._may_write()
         try:
-            await self._counted(EVENTS, self._api.create(EVENTS, item.key.namespace, body))
+            await self._counted(EVENTS, self._api.create(EVENTS, body))
         except ApiError as error:
             if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.status == HTTPStatus.TOO_MANY_REQUESTS:
                 raise

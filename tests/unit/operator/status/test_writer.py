@@ -42,10 +42,10 @@ class Cluster:
         self.leads = True
         self.item: Item[Any] = held(backend("github"))
 
-    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         if EVENTS in self.refuse:
             raise self.refuse[EVENTS]
-        assert (resource, namespace) == (EVENTS, "agents")
+        assert (resource, body["metadata"]["namespace"]) == (EVENTS, "agents")
         if any(each["metadata"]["name"] == body["metadata"]["name"] for each in self.events):
             raise ApiError(409, "AlreadyExists", "")
         self.events.append(dict(body))
