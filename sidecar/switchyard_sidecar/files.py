@@ -8,6 +8,10 @@ ENOUGH: Final = 65_536
 """More than all limits on streams, calls and sessions together need; a limit of "no limit" is refused by some systems."""
 
 
+_OTHERS: Final = 64
+"""At least so many are for backends, the config and the admin port; of a high limit a quarter."""
+
+
 def take_all_there_are() -> None:
     """Raise the soft limit to the hard one.
 
@@ -19,3 +23,10 @@ def take_all_there_are() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):  # then it is as many as it was
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def for_clients() -> int:
+    """How many connections clients may have by the present limit."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = ENOUGH if soft == resource.RLIM_INFINITY else soft
+    return max(1, limit - max(_OTHERS, limit // 4))

@@ -25,6 +25,7 @@ from switchyard_sidecar.config.load import ConfigError, Loaded
 from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream import pace as downstream_pace
+from switchyard_sidecar.downstream.accepting import Accepting
 from switchyard_sidecar.downstream.bodies import BODY_BYTES, Bodies
 from switchyard_sidecar.downstream.endpoint import Endpoint
 from switchyard_sidecar.downstream.guard import Guard
@@ -117,9 +118,12 @@ class Sidecar:
         self.gateway = Gateway(tasks, http, _NOTHING, pace.backends)
         self.registry = CollectorRegistry()
         self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients)
-        self.state = State(self.gateway, self._service)
-        self._bodies = Bodies(pace.clients)
-        self._endpoint = Endpoint(self._service, self._bodies, self._guard(_NOTHING))
+        bodies = Bodies(pace.clients)
+        self._endpoint = Endpoint(self._service, bodies, self._guard(_NOTHING))
+        self._server = Server(self._endpoint.handle, pace.clients, self._service.express, body_bytes=BODY_BYTES)
+        most = min(pace.clients.connections, files.for_clients())
+        self._accepting = Accepting(self._server, most, streams=lambda: len(self._service.hub))
+        self.state = State(self.gateway, self._service, bodies, self._accepting)
 
     def apply(self, loaded: Loaded) -> None:
         """Take over a config that was read, whole."""
@@ -164,8 +168,7 @@ class Sidecar:
             ListenError: an address is taken or not ours.
         """
         config = self._applied.config if self._applied else _NOTHING
-        server = Server(self._endpoint.handle, self._pace.clients, self._service.express, body_bytes=BODY_BYTES)
-        listener = await _listen(server, self._host, config.listener.port if port is None else port)
+        listener = await _listen(self._accepting, self._host, config.listener.port if port is None else port)
         own_port = listener.sockets[0].getsockname()[1]
         admin_server = Admin(self.state, self.registry)
         try:
@@ -178,11 +181,11 @@ class Sidecar:
         finally:
             self.state.listening = False
             listener.close()
-            server.pre_shutdown()
+            self._server.pre_shutdown()
             self._service.hub.serve(())
             await self._service.drained()
             self._service.hub.drop_all()
-            await server.shutdown(self._pace.clients.close_s)
+            await self._server.shutdown(self._pace.clients.close_s)
             await admin_server.close()
             log.info("stopped")
 
@@ -190,9 +193,9 @@ class Sidecar:
         return Guard.of(config.listener, path=self._path or config.listener.path, legacy="Legacy" in config.protocols)
 
 
-async def _listen(server: Server, host: str, port: int) -> asyncio.Server:
+async def _listen(accepting: Accepting, host: str, port: int) -> asyncio.Server:
     try:
-        return await asyncio.get_running_loop().create_server(server, host, port, backlog=BACKLOG)
+        return await asyncio.get_running_loop().create_server(accepting, host, port, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: a host that can be no name
         raise _refused(host, port, error) from None
 

@@ -48,10 +48,11 @@ class Process:
 
 
 @asynccontextmanager
-async def sidecar(directory: Path, *, shell: str = "") -> AsyncIterator[Process]:
-    """Run the command on free ports while the block runs. ``shell``: commands that a shell runs first, such as ``ulimit``."""
+async def sidecar(directory: Path, *, limits: str | None = None) -> AsyncIterator[Process]:
+    """Run the command on free ports while the block runs. ``limits``: options of ``ulimit``."""
+    first = "" if limits is None else f"ulimit {limits} && "
     process = await asyncio.create_subprocess_exec(
-        *("sh", "-c", f'{shell} exec "$0" "$@"', SIDECAR),
+        *("sh", "-c", f'{first}exec "$0" "$@"', SIDECAR),
         *("--config", str(directory), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -37,6 +37,17 @@ class StateCollector(Collector):
         yield GaugeMetricFamily(
             "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.catalog.left_out)
         )
+        yield GaugeMetricFamily("switchyard_connections", "Connections of clients.", state.accepting.open)
+        yield CounterMetricFamily(
+            "switchyard_connections_refused",
+            "Connections answered with 503, or closed, since there were too many.",
+            state.accepting.refused_total,
+        )
+        yield GaugeMetricFamily(
+            "switchyard_body_bytes",
+            "Request bodies that are large or arrive slowly, all together; the largest are refused where this is too much.",
+            state.bodies.held,
+        )
         yield GaugeMetricFamily("switchyard_subscribers", "Open change streams.", len(state.service.hub))
         yield CounterMetricFamily("switchyard_list_changed", "Change notifications sent.", state.service.hub.told_total)
         yield CounterMetricFamily(

@@ -8,6 +8,8 @@ from switchyard_sidecar import __version__
 from switchyard_sidecar.admin import latencies
 from switchyard_sidecar.admin.shown import shown
 from switchyard_sidecar.config.model import FORMAT
+from switchyard_sidecar.downstream.accepting import Accepting
+from switchyard_sidecar.downstream.bodies import Bodies
 from switchyard_sidecar.downstream.service import Service
 from switchyard_sidecar.gateway import Gateway
 
@@ -18,6 +20,8 @@ class State:
 
     gateway: Gateway
     service: Service
+    bodies: Bodies
+    accepting: Accepting
     listening: bool = False
     """Whether requests are answered: all that startup, liveness and readiness mean."""
     generation: int = 0
@@ -69,6 +73,11 @@ class State:
             "tools": {"modern": len(catalog.modern.names), "legacy": len(catalog.legacy.names)},
             "leftOut": shown(catalog.left_out),
             "conflicts": shown(catalog.conflicts),
+            "clients": {
+                "connections": self.accepting.open,
+                "connectionsRefused": self.accepting.refused_total,
+                "bodyBytes": self.bodies.held,
+            },
             "subscribers": {"open": len(service.hub), "toldTotal": service.hub.told_total},
             "callsRunning": service.calls_running,
             "latencies": {

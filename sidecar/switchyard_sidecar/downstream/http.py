@@ -8,11 +8,13 @@ refusal has a JSON-RPC body (those of unreadable requests too), and a handler en
 
 import asyncio
 import contextlib
+import heapq
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
 from functools import lru_cache, partial
 from http import HTTPStatus
+from operator import itemgetter
 from typing import Any, Final, Protocol, cast
 
 import structlog
@@ -85,7 +87,7 @@ class Reply:
         if transport is None:
             raise ConnectionResetError("the client left")
         size = sum(map(len, self.parts))
-        head = _reply_head(self.status, size, self.fields, keep_alive=self.keep_alive)
+        head = reply_head(self.status, size, self.fields, keep_alive=self.keep_alive)
         parts = (head,) if request.method == "HEAD" else (head, *self.parts)
         if size <= COPIED_BYTES:
             transport.write(b"".join(parts))
@@ -209,6 +211,19 @@ class Server(web.Server):
             handler_cancellation=True,
         )
 
+    @property
+    def open_connections(self) -> int:
+        """Connections that carry requests; those of change streams have left."""
+        return len(self._connections)
+
+    def close_quiet(self, most: int) -> int:
+        """Close connections on which nothing is asked, those that are quiet the longest first; return how many."""
+        quiet = [(since, each) for each in self._connections if (since := cast("_Connection", each).quiet_since)]
+        longest = heapq.nsmallest(most, quiet, key=itemgetter(0))
+        for _, each in longest:
+            each.force_close()
+        return len(longest)
+
     def __call__(self) -> RequestHandler:
         """Accept a connection."""
         return _Connection(
@@ -239,6 +254,7 @@ class _Connection(RequestHandler):
     # Of the library's own state this class uses, beside its constructor and callbacks:
     # _close, _force_close               whether it hears nothing more, since the server stops or the connection ends
     # _next_keepalive_close_time         when an idle connection is closed, to be put off by each answer
+    # _waiter, _messages                 whether it waits for a request, and has none
     __slots__ = ("_edition", "_express", "_unanswered", "_writable", "_write_s")
 
     def __init__(self, server: Server, write_s: float, express: Express, **how: Any) -> None:
@@ -250,6 +266,13 @@ class _Connection(RequestHandler):
         self._write_s = write_s
         self._writable = asyncio.Event()
         self._writable.set()
+
+    @property
+    def quiet_since(self) -> float | None:
+        """Since when nothing was asked, in seconds of the loop's clock; ``None`` while something is, or it is closing."""
+        if self._waiter is None or self._messages or self._close or self._force_close:
+            return None
+        return self._next_keepalive_close_time - self.keepalive_timeout
 
     def data_received(self, data: bytes) -> None:
         if data and self._unanswered is not None:  # the library calls this with nothing, to read on what it held back
@@ -269,7 +292,7 @@ class _Connection(RequestHandler):
             return False  # what a client has not read yet is waited for by a task: see drained()
         if (asked := read(data)) is None or (answer := self._express.answer(self.sockname, asked)) is None:
             return False
-        head = _reply_head(200, sum(map(len, answer.body)), answer.fields, keep_alive=True)
+        head = reply_head(200, sum(map(len, answer.body)), answer.fields, keep_alive=True)
         transport.write(b"".join((head, *answer.body)))
         self._next_keepalive_close_time = asyncio.get_running_loop().time() + self.keepalive_timeout
         return True
@@ -357,7 +380,7 @@ def _is_exactly(received: bytes, request: web.BaseRequest) -> bool:
     return framed and request.content.is_eof() and "Upgrade" not in request.headers  # after which it holds bytes back
 
 
-def _reply_head(status: int, size: int, fields: Fields, *, keep_alive: bool) -> bytes:
+def reply_head(status: int, size: int, fields: Fields, *, keep_alive: bool) -> bytes:
     """The head of a reply with a body of this size."""
     if size:
         fields = (*fields, ("Content-Type", JSON))

@@ -29,6 +29,8 @@ class Pace:
     remembered: int = 512
     """List requests that are remembered once answered, of at most 4 KiB each, and answered without a second look
     afterwards; 0: none is."""
+    connections: int = 30_000
+    """Open connections, if the system allows as many; for one more a quiet one is closed, or it is refused with 503."""
     streams: int = 20_000
     """Open change streams; one more is refused with 503."""
     calls: int = 2_000

@@ -17,7 +17,7 @@ from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
 from fakes.process import sidecar
-from fakes.waiting import PATIENCE_S
+from fakes.waiting import PATIENCE_S, eventually
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.serving import Pace
 from switchyard_sidecar.upstream import pace as upstream_pace
@@ -41,11 +41,18 @@ class Sender:
         await self.writer.drain()
 
     async def answer(self) -> tuple[int, dict[str, str]]:
-        """Status and headers, these in lower case."""
+        """Status and headers, these in lower case, once the body has come too."""
         async with asyncio.timeout(PATIENCE_S):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
-        start, *lines = head.split("\r\n")[:-2]
-        return int(start.split()[1]), dict(line.split(": ", 1) for line in lines)
+            start, *lines = head.split("\r\n")[:-2]
+            fields = dict(line.split(": ", 1) for line in lines)
+            await self.reader.readexactly(int(fields["content-length"]))
+        return int(start.split()[1]), fields
+
+    async def has_ended(self) -> bool:
+        """Whether the server closes the connection, having sent no more."""
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.reader.read() == b""
 
 
 @asynccontextmanager
@@ -129,6 +136,48 @@ async def test_body_that_says_it_is_too_large_is_refused_unread(tmp_path: Path) 
     async with gateway(tmp_path, {}) as gw, sender(port_of(gw), 5 * MIB) as one:
         status, headers = await one.answer()
         assert (status, headers["connection"]) == (413, "close")
+
+
+async def test_quiet_connections_give_way_to_new_ones(tmp_path: Path) -> None:
+    """Those first that were not used for the longest time; one on which something is under way stays."""
+    few = Pace(clients=downstream_pace.Pace(connections=3))
+    body = padded_list(200)
+    async with gateway(tmp_path, {}, pace=few) as gw, AsyncExitStack() as stack:
+
+        async def another() -> Sender:
+            return await stack.enter_async_context(sender(port_of(gw), len(body)))
+
+        under_way, quiet, used = await another(), await another(), await another()
+        await under_way.send(body[:-1])
+        for each in (quiet, used):
+            await each.send(body)
+            assert (await each.answer())[0] == 200
+        for _ in range(2):
+            new = await another()
+            await new.send(body)
+            assert (await new.answer())[0] == 200
+        assert await quiet.has_ended()
+        assert await used.has_ended()
+        await under_way.send(body[-1:])
+        assert (await under_way.answer())[0] == 200
+
+
+async def test_connection_beyond_what_can_be_served_is_refused(tmp_path: Path) -> None:
+    """Where all are in use: 503 with ``Retry-After``, at once. When one ends there is room again."""
+    few = Pace(clients=downstream_pace.Pace(connections=3))
+    async with gateway(tmp_path, {}, pace=few) as gw:
+        async with gw.modern.listen(), gw.modern.listen(), gw.another_legacy().listen():
+            refused = await gw.modern.list()
+            assert (refused.status, refused.error["code"], refused.headers["Retry-After"]) == (503, -32603, "1")
+            assert refused.error["message"] == "Too many connections; try again later"
+            clients = (await gw.status())["clients"]
+            assert (clients["connections"], clients["connectionsRefused"]) == (3, 1)
+            assert "switchyard_connections_refused_total 1.0" in await gw.metrics()
+
+        async def is_served() -> bool:
+            return (await gw.modern.list()).status == 200
+
+        await eventually(is_served)
 
 
 async def test_backend_that_hangs_takes_no_more_than_its_share_of_calls(tmp_path: Path) -> None:
