@@ -67,6 +67,12 @@ def _named(kind: str, name: str, says: str, server_says: str) -> Refused:
 
 
 _SECRET = {"name": "gh", "key": "token"}
+_REQUIREMENTS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
+    ("In", {}, "is required with operator"),
+    ("NotIn", {"values": []}, "is required with operator"),
+    ("Exists", {"values": ["a"]}, "is not allowed with operator"),
+    ("DoesNotExist", {"values": ["a"]}, "is not allowed with operator"),
+)
 _TOO_LONG = "Too long"
 _PATTERN = "should match"
 _ENUM = "Unsupported value"
@@ -141,12 +147,16 @@ RULES: Final[tuple[Refused, ...]] = (
             "allowedNamespaces.selector.matchExpressions[0].values",
             says,
         )
-        for operator, values, says in (
-            ("In", {}, "is required with operator"),
-            ("NotIn", {"values": []}, "is required with operator"),
-            ("Exists", {"values": ["a"]}, "is not allowed with operator"),
-            ("DoesNotExist", {"values": ["a"]}, "is not allowed with operator"),
+        for operator, values, says in _REQUIREMENTS
+    ),
+    *(
+        refused(
+            GATEWAY,
+            {"backends": [{"selector": {"matchExpressions": [{"key": "team", "operator": operator, **values}]}}]},
+            "backends[0].selector.matchExpressions[0].values",
+            says,
         )
+        for operator, values, says in _REQUIREMENTS
     ),
     refused(
         GATEWAY,
@@ -317,6 +327,12 @@ RULES: Final[tuple[Refused, ...]] = (
         )
     ),
     # Ports that no URL has
+    refused(
+        GATEWAY,
+        {"listener": {"publicURL": "http://host:70000/"}},
+        "listener.publicURL",
+        "is not a well-formed URL: check host and port",
+    ),
     *(
         refused(BACKEND, {"url": url}, "url", says, "is not a well-formed URL: check host and port")
         for url, says in (
