@@ -10,6 +10,7 @@ from typing import Final
 
 from switchyard_operator.api.backend import MCPBackend, ServiceRef
 from switchyard_operator.api.fields import FieldPath
+from switchyard_operator.api.gateway import BackendEntry
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.api.tool_filter import ToolFilter
 from switchyard_operator.compile.credentials import Credentials, Material, Unresolved
@@ -42,6 +43,12 @@ class Section:
     backend: config.Backend
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     reports: tuple[Report, ...] = ()
+
+
+def own_section(key: Key, objects: Objects) -> Section:
+    """A backend as a gateway of its own namespace, in a cluster, would use it under its bare names."""
+    compiler = BackendCompiler(objects, Key(key.namespace, ""), cluster=True, revision_key=None)
+    return compiler.section(Member(key, BackendEntry(name=key.name), ()), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ class Outcome:
     composition: Composition
     writing: Writing | None
     """``None``: there was nothing to write, and nothing is there."""
+    wrote: bool = False
+    """Whether something differed, and was written."""
 
 
 def configure(
@@ -97,10 +99,10 @@ def configure(
     desired = goal.desired or _remaining(item, config_map, secret, goal.why_revoked)
     if desired is None:
         return _outcome(item, goal, None)
-    for _ in range(_MOST_STEPS):
+    for steps in range(_MOST_STEPS):
         step = next_step(desired, config_map, secret)
         if step is None:
-            return _outcome(item, goal, desired)
+            return replace(_outcome(item, goal, desired), wrote=steps > 0)
         if isinstance(step, Blocked):
             blocked = Writing(Written(step.obstacle.value), step.message)
             return Outcome(item.uid, item.generation, goal.composition, blocked)

@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         workers=arguments.workers,
         list_period_s=arguments.list_period,
         watch_inactivity_s=arguments.watch_inactivity,
+        probes=arguments.probes == "Local",
+        nudges_per_second=arguments.nudges,
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -90,6 +92,16 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--watch-inactivity", type=_seconds, default=75.0, metavar="S", help="silence after which a watch is begun anew"
     )
+    add(
+        "--probes", choices=("Local", "Disabled"), default="Local", help="whether this process looks at backends itself"
+    )
+    add(
+        "--nudges",
+        type=_rate,
+        default=50.0,
+        metavar="N",
+        help="pods that are annotated a second, so that kubelets hurry; 0: none",
+    )
     add("--log-format", choices=("json", "console"), default="json", help="for machines or for people")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="from here on")
     add("--version", action="version", version=f"switchyard-operator {__version__}")
@@ -108,6 +120,13 @@ def _seconds(text: str) -> float:
     value = float(text)  # argparse turns the ValueError into words
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value
+
+
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of pods per second")
     return value
 
 

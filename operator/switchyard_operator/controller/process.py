@@ -23,21 +23,29 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.backends import Section, own_section
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.configure import Restless
-from switchyard_operator.controller.discovery import kinds_served, may_watch
+from switchyard_operator.controller.discovery import api_server_addresses, kinds_served, may_watch
 from switchyard_operator.controller.election import Election, NotLeading
 from switchyard_operator.controller.graph import Graph
 from switchyard_operator.controller.health import Health
 from switchyard_operator.controller.intake import Intake
 from switchyard_operator.controller.kube import Kube, KubeError
 from switchyard_operator.controller.listing import Lister
+from switchyard_operator.controller.loaded import Loaded
 from switchyard_operator.controller.metrics import Gauges, LoopLag, Metrics, Reading
+from switchyard_operator.controller.pacer import Pacer
+from switchyard_operator.controller.probing.addresses import Guard
+from switchyard_operator.controller.probing.look import look
+from switchyard_operator.controller.probing.prober import Prober
 from switchyard_operator.controller.queue import WorkQueue
 from switchyard_operator.controller.reconcile import Configs, Outdated
-from switchyard_operator.controller.resources import NAMESPACES, WATCHED, Resource, streams
+from switchyard_operator.controller.resources import BACKENDS, NAMESPACES, PODS, WATCHED, Resource, streams
+from switchyard_operator.controller.rollout import Rollout
 from switchyard_operator.controller.shelf import Change
-from switchyard_operator.controller.status.gateway import PodCounts, Written
+from switchyard_operator.controller.status.gateway import Written
+from switchyard_operator.controller.status.probed import Reach
 from switchyard_operator.controller.status.writer import StatusWriter
 from switchyard_operator.controller.statuses import Statuses
 from switchyard_operator.controller.store import Store
@@ -67,6 +75,10 @@ class Options:
     workers: int
     list_period_s: float
     watch_inactivity_s: float
+    probes: bool
+    """Whether backends are looked at."""
+    nudges_per_second: float
+    """Pods whose kubelet is nudged after a write; 0: none."""
 
 
 async def operate(options: Options) -> None:
@@ -85,7 +97,11 @@ async def operate(options: Options) -> None:
             stack.push_async_callback(health.close)
             _log.info("listening", url=await health.listen(*options.health))
         await kinds_served(kube)
-        replica = Replica(options, access, kube, await _selectors(kube, options.namespaces), registry)
+        loaded = Loaded()
+        stack.push_async_callback(loaded.close)
+        guard = Guard(await api_server_addresses(kube, access.server))
+        selectors = await _selectors(kube, options.namespaces)
+        replica = Replica(options, access, kube, selectors, loaded, guard, registry)
         health.watch(replica.faults, replica.waiting)
         await replica.run()
 
@@ -107,6 +123,8 @@ class Replica:
         access: Access,
         kube: Kube,
         selectors: Mapping[Resource, str],
+        loaded: Loaded,
+        guard: Guard,
         registry: CollectorRegistry,
     ) -> None:
         covered = tuple(streams(selectors, options.namespaces))
@@ -136,12 +154,28 @@ class Replica:
             access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
         )
         self._configs = Configs(kube, self._store, self._election.check, self._answered, self._metrics)
+        self._rollout = Rollout(
+            kube,
+            self._store.pods_of,
+            loaded,
+            self._election.check,
+            lambda gateway: self._queue.add(Work(Task.GATEWAY_STATUS, gateway)),
+            Pacer(options.nudges_per_second) if options.nudges_per_second else None,
+        )
+        self._prober = Prober(
+            lambda config, credentials: look(config, credentials, guard.admits),
+            self._section,
+            self._recalled,
+            lambda backend: self._queue.add(Work(Task.BACKEND_STATUS, backend)),
+            self._election.leading,
+        )
+        self._probes = options.probes
         writer = StatusWriter(kube, socket.gethostname(), self._election.check, self._answered, self._metrics)
         self._statuses = Statuses(
             self._store,
             self._configs.outcomes,
-            self._pods,
-            {},
+            self._rollout.counts,
+            self._prober.reaches,
             self._queue.__contains__,
             self._queue.add,
             writer,
@@ -166,6 +200,7 @@ class Replica:
             "watching": self._watching.run(),
             "election": self._election.run(),
             "lag": self._lag.measure(),
+            **({"probes": self._prober.run()} if self._probes else {}),
             **{f"lists of {stream}": lister.run() for stream, lister in self._listers.items()},
             **{f"worker {number}": self._work() for number in range(self._workers)},
         }
@@ -174,6 +209,7 @@ class Replica:
                 for name, part in parts.items():
                     tasks.create_task(part, name=name)
         finally:
+            await self._rollout.close()
             await self._election.resign()
 
     def faults(self) -> Iterator[str]:
@@ -187,7 +223,18 @@ class Replica:
 
     def _changed(self, change: Change) -> None:
         for work in self._graph.touched(change):
-            self._queue.add(work)
+            self._add(work)
+        if change.resource == BACKENDS and change.new is None:
+            self._prober.changed(change.key)
+        if change.resource == PODS:
+            for item in (change.old, change.new):
+                if item is not None and item.model is not None:
+                    self._rollout.pods_changed(item.model.gateway)
+
+    def _add(self, work: Work) -> None:
+        self._queue.add(work)
+        if work.task is Task.BACKEND_STATUS:
+            self._prober.changed(work.key)
 
     def _answered(self, resource: Resource, raw: dict[str, Any]) -> None:
         change = self._store.event(resource, "MODIFIED", raw)
@@ -200,8 +247,9 @@ class Replica:
             _log.info("complete", objects=self._counts())
 
     def _gained(self) -> None:
+        self._rollout.forget_all()
         for work in self._graph.everything():
-            self._queue.add(work)
+            self._add(work)
 
     async def _work(self) -> None:
         while True:
@@ -238,6 +286,10 @@ class Replica:
         before = self._configs.outcomes.get(key)
         outcome = await self._configs.bring_in_line(key)
         self._statuses.configured(key)
+        if outcome is None:
+            self._rollout.forget(key)
+        elif outcome.writing is not None and outcome.writing.config_hash:
+            self._rollout.configured(key, outcome.writing.config_hash, written=outcome.wrote)
         if outcome is not None:
             known = None if before is None else before.composition
             for alias in self._graph.aliases_touched(key, known, outcome.composition):
@@ -245,9 +297,13 @@ class Replica:
         if outcome is not None and outcome.writing is not None and outcome.writing.result is Written.NAME_CONFLICT:
             self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
 
-    def _pods(self, gateway: Key) -> PodCounts:
-        attached = sum(pod.running for pod in self._store.pods_of(gateway))
-        return PodCounts(attached, unknown=attached)
+    def _section(self, key: Key) -> tuple[str, Section] | None:
+        item = self._store.backends.get(key)
+        return None if item is None or item.model is None else (item.uid, own_section(key, self._store.objects))
+
+    def _recalled(self, key: Key) -> Reach:
+        item = self._store.backends.get(key)
+        return Reach() if item is None else Reach.recalled(item.status)
 
     def _counts(self) -> dict[str, int]:
         return {str(resource): len(self._store.shelf(resource)) for resource in WATCHED}

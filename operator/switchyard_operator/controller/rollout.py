@@ -10,12 +10,14 @@ until every pod has confirmed, or for as long as a kubelet may take by itself.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import structlog
 
 from switchyard_operator.api.resource import Key
+from switchyard_operator.controller.election import NotLeading
 from switchyard_operator.controller.kube import ApiError, Kube, KubeError
 from switchyard_operator.controller.observed import Pod
 from switchyard_operator.controller.pacer import Pacer
@@ -46,7 +48,7 @@ class Rollout:
     """Attends to the pods of all gateways, for the replica that leads.
 
     ``pods_of`` gives a gateway's pods as they are now; ``counted`` is told when its counts may have changed; ``may_write`` raises
-    where we may not; ``nudges`` paces the patches, ``None``: pods are never nudged.
+    :class:`NotLeading` where we may not; ``nudges`` paces the patches, ``None``: pods are never nudged.
     """
 
     def __init__(
@@ -71,9 +73,9 @@ class Rollout:
 
     def configured(self, gateway: Key, config_hash: str, *, written: bool) -> None:
         """The gateway's config is the one with this hash; ``written``: we have just made it so."""
-        if written or self._wanted.get(gateway) != config_hash:
-            self._wanted[gateway] = config_hash
-            self._attend(gateway, written=written)
+        former, self._wanted[gateway] = self._wanted.get(gateway), config_hash
+        if written or former != config_hash:
+            self._attend(gateway, written=written or former is not None)
 
     def pods_changed(self, gateway: Key) -> None:
         """A pod came, went, or is another than it was."""
@@ -99,6 +101,11 @@ class Rollout:
             unknown=sum(each.loaded is None for each in standing),
         )
 
+    def forget_all(self) -> None:
+        """Begin anew: what was known is from an earlier time of leading."""
+        for gateway in list(self._wanted):
+            self.forget(gateway)
+
     async def close(self) -> None:
         """Stop attending."""
         tasks = list(self._attending.values())
@@ -120,6 +127,10 @@ class Rollout:
             log.error("rollout_failed", gateway=str(gateway), exc_info=error)
 
     async def _follow(self, gateway: Key, *, written: bool) -> None:
+        with suppress(NotLeading):
+            await self._attend_to(gateway, written=written)
+
+    async def _attend_to(self, gateway: Key, *, written: bool) -> None:
         if written:
             await asyncio.sleep(GATHER_S)
             await self._nudge(gateway, "")

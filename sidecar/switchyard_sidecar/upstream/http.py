@@ -19,9 +19,10 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -108,15 +109,19 @@ class Reply:
 
 
 class HttpPool:
-    """What all backends share: connections, TLS contexts, turns of work. Made, used and closed in one event loop."""
+    """What all backends share: connections, TLS contexts, turns of work. Made, used and closed in one event loop.
 
-    def __init__(self) -> None:
+    ``admits`` says of a numeric address whether it may be connected to. It is asked of the very address of each connection,
+    however that was come by: written in the URL, looked up, or looked up again.
+    """
+
+    def __init__(self, admits: Callable[[str], bool] = lambda _: True) -> None:
         self.turns = asyncio.Lock()
         """Held for each slice of work on a large list: slices of many backends must not add up in one turn of the loop."""
         self._contexts = Contexts()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_socket, resolver=Resolver()
+                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=partial(_socket, admits), resolver=Resolver()
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"switchyard/{__version__}", "Accept-Encoding": "identity"},
@@ -226,8 +231,14 @@ def _cookie(cookies: AbstractCookieJar, url: URL) -> str:
     return "; ".join(f"{name}={morsel.coded_value}" for name, morsel in cookies.filter_cookies(url).items())
 
 
-def _socket(info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-    family, kind, protocol, *_ = info
+class _NotAdmitted(OSError):  # noqa: N818 - it says what the address is
+    """Nothing was connected to: the address is not one for us."""
+
+
+def _socket(admits: Callable[[str], bool], info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+    family, kind, protocol, _, where = info
+    if not admits(str(where[0])):
+        raise _NotAdmitted(errno.EACCES, "not an address to connect to")
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _TCP_KEEPALIVE.items():
@@ -252,6 +263,8 @@ def _translated() -> Iterator[None]:
     except (aiohttp.ClientSSLError, ssl.SSLError):
         raise Unreachable(faults.TLS_FAILED) from None
     except aiohttp.ClientConnectorError as error:
+        if isinstance(error.os_error, _NotAdmitted):
+            raise Unreachable(faults.ADDRESS_NOT_ADMITTED) from None
         if error.os_error.errno in {errno.EMFILE, errno.ENFILE}:
             raise Fault(faults.NO_FILES) from None  # which says nothing of the backend
         is_refusal = isinstance(error.os_error, ConnectionRefusedError)

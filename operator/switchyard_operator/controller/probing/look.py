@@ -1,0 +1,110 @@
+"""One look at a backend: the way a sidecar goes, once, to the end of its list, and good-bye.
+
+It is the sidecar's own client that looks, so what is found out is what sidecars will find. A connection pool is made for each look and
+closed after it: nothing of one backend, nor of one of its credentials, is used for another.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason
+from switchyard_sidecar.catalog.filters import passes
+from switchyard_sidecar.catalog.snapshot import Snapshot, digest_of
+from switchyard_sidecar.config.model import Backend
+from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.versions import Era
+from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream.connect import connect
+from switchyard_sidecar.upstream.errands import Errands
+from switchyard_sidecar.upstream.faults import Fault, Malformed, Refused, Silent, TooLarge
+from switchyard_sidecar.upstream.fetch import read_list
+from switchyard_sidecar.upstream.http import HttpPool
+from switchyard_sidecar.upstream.pace import Pace
+from switchyard_sidecar.upstream.peer import Peer
+from switchyard_sidecar.upstream.wire import Wire
+
+LOOK_S: Final = 30.0
+"""The most that one look may take."""
+PACE: Final = Pace(probe_s=5.0, answer_s=10.0, walk_s=20.0)
+"""More patient than a sidecar with a client waiting: a look is not repeated before long."""
+
+_REASONS: Final[Mapping[str, ProbeReason]] = {
+    faults.ADDRESS_NOT_ADMITTED: ProbeReason.ADDRESS_NOT_PROBED,
+    faults.NAME_NOT_RESOLVED: ProbeReason.NAME_NOT_RESOLVED,
+    faults.CERTIFICATE_NOT_TRUSTED: ProbeReason.TLS_FAILED,
+    faults.TLS_FAILED: ProbeReason.TLS_FAILED,
+    faults.CONNECTION_TIMED_OUT: ProbeReason.TIMED_OUT,
+    faults.NO_ANSWER_IN_TIME: ProbeReason.TIMED_OUT,
+    faults.REDIRECTED: ProbeReason.REDIRECTED,
+    faults.NO_COMMON_VERSION: ProbeReason.NO_COMMON_VERSION,
+    faults.VERSION_REFUSED: ProbeReason.NO_COMMON_VERSION,
+    "HTTP 401": ProbeReason.UNAUTHORIZED,
+    "HTTP 403": ProbeReason.UNAUTHORIZED,
+    "HTTP 429": ProbeReason.OVERLOADED,
+    "HTTP 503": ProbeReason.OVERLOADED,
+}
+
+
+async def look(
+    config: Backend, credentials: Mapping[str, bytes], admits: Callable[[str], bool], pace: Pace = PACE
+) -> Probe:
+    """Look at a backend once. Never fails: what goes wrong is what was found out. ``admits``: addresses to connect to."""
+    try:
+        async with asyncio.timeout(LOOK_S), HttpPool(admits) as http, asyncio.TaskGroup() as tasks:
+            return await _look(config, credentials, http, pace, Errands(tasks, pace.farewell_s))
+    except TimeoutError:
+        return Probe(ProbeReason.TIMED_OUT)
+
+
+async def _look(
+    config: Backend, credentials: Mapping[str, bytes], http: HttpPool, pace: Pace, errands: Errands
+) -> Probe:
+    try:
+        endpoint = await http.endpoint(config, credentials)
+        wire = Wire(config.id, http, endpoint, pace, errands, _unheard, itertools.count(1))
+        peer = await connect(config, wire, patience_s=pace.probe_s)
+        try:
+            snapshot = await read_list(peer, config, pace, http.turns, None, asyncio.get_running_loop().time())
+        finally:
+            await peer.close()
+    except (Fault, McpError) as error:
+        return Probe(reason_for(error))
+    return Probe(ProbeReason.ANSWERED, _answer(config, peer, snapshot))
+
+
+def _unheard() -> None:
+    """A change during a look is seen by the next one."""
+
+
+def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
+    tools = [tool for tool in snapshot.tools if passes(config.filters, tool.name)]
+    return Answer(
+        era="Modern" if peer.era is Era.MODERN else "Legacy",
+        version=peer.version,
+        list_changed=peer.announces,
+        server_name=peer.server.name,
+        server_version=peer.server.version,
+        tools=len(tools),
+        digest=digest_of(tools).hex(),
+    )
+
+
+def reason_for(error: Fault | McpError) -> ProbeReason:
+    """What a failure comes to: one of the few words that a status may say."""
+    if isinstance(error, Fault) and error.reason in _REASONS:
+        return _REASONS[error.reason]
+    match error:
+        case TooLarge():
+            return ProbeReason.LIST_TOO_LARGE
+        case Silent():
+            return ProbeReason.TIMED_OUT
+        case Refused() if faults.is_ambiguous(error.status):
+            return ProbeReason.HTTP_ERROR
+        case Refused() | Malformed() | McpError():
+            return ProbeReason.NOT_MCP
+        case Fault() if error.reason.startswith("HTTP "):
+            return ProbeReason.HTTP_ERROR
+        case _:
+            return ProbeReason.CONNECTION_FAILED
