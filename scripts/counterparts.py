@@ -1,20 +1,22 @@
 """Install the real MCP servers, clients and the conformance suite that Switchyard is tested against.
 
-    counterparts.py install [--only python,node,go]     bring .counterparts/ up to date
-    counterparts.py list                                 print, as JSON, which parts are there and where
+    counterparts.py install [--only python,node]     bring .counterparts/ up to date
+    counterparts.py list                             print, as JSON, which parts are there and where
 
 Every version is pinned and checked against a hash that is committed: ``tests/counterparts/python/*.txt`` for pip,
-``package-lock.json`` for npm, ``go.sum`` for Go. A part is installed again only when what it is made from has changed: the
-stamp beside it holds the digest of its lock files, so a second run costs no more than reading them.
+``package-lock.json`` for npm, ``go.sum`` for Go, ``Cargo.lock`` for Cargo, ``jars.sha256`` for Maven. A part is installed again
+only when what it is made from has changed: the stamp beside it holds the digest of its lock files and sources, so a second run
+costs no more than reading them.
 
-A toolchain that is not on this machine (node and npm, go) costs its own part alone: it is named and left out, and the tests
-that need it are skipped. With ``CI=true`` in the environment a missing part is an error.
+A toolchain that is not on this machine, or is too old, costs its own part alone: it is named and left out, and the tests that
+need it are skipped. With ``CI=true`` in the environment a missing part is an error.
 """
 
 import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +30,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "counterparts"
 TARGET = ROOT / ".counterparts"
 
-KINDS = ("python", "node", "go")
+KINDS = ("python", "node", "go", "rust", "java")
 PYTHON_VENVS = ("mcp2", "mcp1", "fastmcp")
 """One virtual environment for each requirements file: the SDK's generations cannot share one."""
+CATALOGUE = SOURCES / "tools.json"
+"""What the servers offer; those that are compiled have it inside."""
 NODE_FILES = ("package.json", "package-lock.json", ".npmrc")
 NODE_LINK = SOURCES / "node" / "node_modules"
 
@@ -40,13 +44,44 @@ class InstallError(Exception):
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A program that has to be on this machine."""
+
+    name: str
+    oldest: tuple[int, ...] = ()
+    """The oldest version that will do; empty: any."""
+    ask: str = "--version"
+    """The argument that makes it tell its version."""
+
+    def trouble(self) -> str | None:
+        """What is wrong with it, None when nothing is."""
+        if shutil.which(self.name) is None:
+            return f"{self.name} not found on PATH"
+        if not self.oldest:
+            return None
+        told = subprocess.run(
+            [self.name, self.ask],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        version = re.search(rb"\d+(\.\d+)*", told.stdout)
+        if told.returncode or version is None:
+            return f"{self.name} does not run ({told.stdout.decode(errors='replace').partition(chr(10))[0]})"
+        if tuple(map(int, version[0].split(b"."))) < self.oldest:
+            return f"{self.name} {version[0].decode()} is older than {'.'.join(map(str, self.oldest))}"
+        return None
+
+
+@dataclass(frozen=True)
 class Part:
     """One thing that is installed as a whole, or not at all."""
 
     name: str
     """``kind/what``, such as ``python/mcp2``; also the folder below ``.counterparts``."""
-    tools: tuple[str, ...]
-    """Programs that must be on PATH to install it."""
+    tools: tuple[Tool, ...]
+    """What it is installed with."""
     inputs: tuple[Path, ...]
     """Files that decide what is installed."""
     install: Callable[[Path], None]
@@ -55,7 +90,7 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """``python``, ``node`` or ``go``."""
+        """One of ``KINDS``."""
         return self.name.partition("/")[0]
 
     @property
@@ -68,9 +103,9 @@ class Part:
         """The file that says what the folder was made from."""
         return self.folder / ".stamp"
 
-    def missing_tools(self) -> list[str]:
-        """Programs that this machine lacks."""
-        return [tool for tool in self.tools if shutil.which(tool) is None]
+    def troubles(self) -> list[str]:
+        """Why it cannot be installed on this machine."""
+        return [trouble for tool in self.tools if (trouble := tool.trouble())]
 
     def digest(self) -> str:
         """What an up-to-date stamp holds. The interpreter counts for Python, since a venv points at the one that made it."""
@@ -126,27 +161,81 @@ def install_go(folder: Path) -> None:
     )
 
 
+def install_rust(folder: Path) -> None:
+    """Build the server and the client, and keep nothing else: what they are made of is many times their size."""
+    build = folder / "target"
+    run(
+        ["cargo", "install", "--path", ".", "--locked", "--debug", "--quiet", "--root", folder, "--target-dir", build],
+        SOURCES / "rust",
+    )
+    shutil.rmtree(build)
+
+
+def install_java(folder: Path) -> None:
+    """Have Maven fetch the jars, see that they are the ones we know, and compile the programs against them."""
+    java = SOURCES / "java"
+    jars, classes = folder / "lib", folder / "classes"
+    fetch = ["mvn", "--batch-mode", "--quiet", "dependency:copy-dependencies"]
+    run([*fetch, "-DincludeScope=runtime", f"-DoutputDirectory={jars}"], java)
+    check_jars(jars, java / "jars.sha256")
+    sources = sorted(java.rglob("*.java"))
+    run(["javac", "--release", "17", "-d", classes, "-cp", f"{jars}/*", *sources], java)
+    shutil.copy(CATALOGUE, classes / CATALOGUE.name)
+
+
+def check_jars(jars: Path, lock: Path) -> None:
+    """Compare what Maven has put into a folder with the list that ``sha256sum`` once made of it.
+
+    Maven has no lock file, and takes the checksums it looks at from where it takes the jars.
+    """
+    found = {f"{hashlib.sha256(jar.read_bytes()).hexdigest()}  {jar.name}" for jar in jars.iterdir()}
+    if different := sorted(found ^ set(lock.read_text().splitlines())):
+        raise InstallError(f"the jars are not those of {lock.relative_to(ROOT)}:\n" + "\n".join(different))
+
+
 def parts() -> list[Part]:
     """Everything there is to install."""
     python = [Part(f"python/{name}", (), (SOURCES / "python" / f"{name}.txt",), install_venv) for name in PYTHON_VENVS]
     node = SOURCES / "node"
     go = SOURCES / "go"
+    rust = SOURCES / "rust"
+    java = SOURCES / "java"
     return [
         *python,
-        Part("node", ("node", "npm"), tuple(node / name for name in NODE_FILES), install_node, leaves=(NODE_LINK,)),
-        Part("go", ("go",), (go / "go.mod", go / "go.sum", *sorted(go.rglob("*.go"))), install_go),
+        Part(
+            "node",
+            (Tool("node"), Tool("npm")),
+            tuple(node / name for name in NODE_FILES),
+            install_node,
+            leaves=(NODE_LINK,),
+        ),
+        Part(
+            "go",
+            (Tool("go", (1, 25), "version"),),
+            (go / "go.mod", go / "go.sum", *sorted(go.rglob("*.go"))),
+            install_go,
+        ),
+        Part(
+            "rust",
+            (Tool("cargo", (1, 88)), Tool("cc")),
+            (rust / "Cargo.toml", rust / "Cargo.lock", CATALOGUE, *sorted((rust / "src").rglob("*.rs"))),
+            install_rust,
+        ),
+        Part(
+            "java",
+            (Tool("java", (17,), "-version"), Tool("javac", (17,), "-version"), Tool("mvn")),
+            (java / "pom.xml", java / "jars.sha256", CATALOGUE, *sorted(java.rglob("*.java"))),
+            install_java,
+        ),
     ]
 
 
-def install(part: Part) -> str | None:
-    """Bring one part up to date. Return what there is to say about it, None when nothing had to be done."""
-    if part.is_current():
-        return None
+def install(part: Part) -> None:
+    """Install one part from the ground up."""
     shutil.rmtree(part.folder, ignore_errors=True)
     part.folder.mkdir(parents=True)
     part.install(part.folder)
     part.stamp.write_text(part.digest())
-    return f"installed {part.name}"
 
 
 def install_all(wanted: Iterable[Part]) -> int:
@@ -155,25 +244,23 @@ def install_all(wanted: Iterable[Part]) -> int:
     status = 0
     ready = []
     for part in wanted:
-        missing = part.missing_tools()
-        if missing and not part.is_current():
-            lacking = f"{' and '.join(missing)} not found on PATH"
-            print(
-                f"error: {part.name}: {lacking}" if required else f"skipped: {part.name}: {lacking}; its tests are too"
-            )
+        if part.is_current():
+            continue
+        if troubles := " and ".join(part.troubles()):
+            message = "error: {}: {}" if required else "skipped: {}: {}; its tests are too"
+            print(message.format(part.name, troubles))
             status = status or int(required)
         else:
             ready.append(part)
     with ThreadPoolExecutor(max_workers=4) as pool:
         for part, future in [(part, pool.submit(install, part)) for part in ready]:
             try:
-                message = future.result()
+                future.result()
             except (InstallError, OSError) as error:
                 print(f"error: {part.name}: {error}", file=sys.stderr)
                 status = 1
             else:
-                if message:
-                    print(message, flush=True)
+                print(f"installed {part.name}", flush=True)
     return status
 
 

@@ -1,7 +1,8 @@
 """The servers, clients and gateways of the matrix, started once for all of its tests."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
+import aiohttp
 import pytest
 
 from integration.matrix.asking import Asker
@@ -30,6 +31,13 @@ def gateways(counterparts: Counterparts, tmp_path_factory: pytest.TempPathFactor
 def asker(counterparts: Counterparts) -> Asker:
     """Connects the clients."""
     return Asker(counterparts)
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[aiohttp.ClientSession]:
+    """What plain clients send with."""
+    async with aiohttp.ClientSession() as session:
+        yield session
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -40,7 +40,7 @@ class Program:
     part: str
     """The part of ``scripts/counterparts.py`` that it runs on."""
     arguments: tuple[str, ...]
-    """The program below ``tests/counterparts`` (for Go: the binary's name) and its arguments."""
+    """The program and its arguments: a file below ``tests/counterparts``, for Java a class, for Go and Rust a binary."""
 
     def available(self) -> bool:
         """Whether it can be started here. CI has to have them all: there, starting it says what is missing."""
@@ -57,6 +57,9 @@ class Program:
                 return [f"{folder}/bin/python", str(SOURCES / program), *rest]
             case "node":
                 return [*node(Path(folder)), str(SOURCES / program), *rest]
+            case "java":
+                # The quick compiler alone: the programs are short-lived, and starting them is what takes time.
+                return ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{folder}/lib/*:{folder}/classes", program, *rest]
             case _:
                 return [f"{folder}/{program}", *rest]
 

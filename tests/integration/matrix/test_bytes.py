@@ -1,11 +1,9 @@
 """Definitions of real servers, byte for byte: what no SDK's client could show, since it has parsed them by then."""
 
 import json
-from collections.abc import AsyncIterator
 
 import aiohttp
 import msgspec
-import pytest
 
 from fakes.clients import Answer, LegacyClient, ModernClient
 from integration.matrix.gateways import Gateways
@@ -25,13 +23,6 @@ class Response(msgspec.Struct):
     """A JSON-RPC response that holds one."""
 
     result: Page
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    """What the plain clients send with."""
-    async with aiohttp.ClientSession() as session:
-        yield session
 
 
 async def test_definitions_reach_either_era_byte_for_byte(

@@ -55,9 +55,8 @@ def test_progress_and_log_lines_arrive_in_order(
             ("progress", 3, 3),
         ]
         assert [step.params["message"] for step in steps] == ["step 1", "step 2", "step 3"]
-        logged = [connection.pending.event().params for _ in range(3)]
-        assert [line["level"] for line in logged] == ["info", "info", "info"]
-        assert [line["logger"] for line in logged] == ["slow", "slow", "slow"]
+        logged = [connection.pending.event().params for _ in range(2 if server.logs_aside else 3)]
+        assert {(line["level"], line["logger"]) for line in logged} == {("info", "slow")}
 
 
 def test_a_cancelled_call_is_cancelled_at_the_backend(
