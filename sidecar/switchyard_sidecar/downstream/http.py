@@ -376,8 +376,7 @@ def _make_request(
 def _is_exactly(received: bytes, request: web.BaseRequest) -> bool:
     """Whether these bytes are this request, to its end and not beyond. A chunked one is not worth finding out."""
     _, _, body = received.partition(b"\r\n\r\n")
-    framed = request.headers.get("Content-Length", "0") == str(len(body))
-    return framed and request.content.is_eof() and "Upgrade" not in request.headers  # after which it holds bytes back
+    return request.content.is_eof() and request.headers.get("Content-Length", "0") == str(len(body))
 
 
 def reply_head(status: int, size: int, fields: Fields, *, keep_alive: bool) -> bytes:

@@ -237,18 +237,17 @@ async def test_anything_else_goes_the_ordinary_way(
 ) -> None:
     """Though the known request differs in so little; and the known one is answered afterwards, if the connection stays."""
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
-        async with line(gw) as on:
-            assert await takes_it(gw, on)
-            before = await at_once(gw)
-            on.send(sent)
-            assert [(await on.reply()).status for _ in statuses] == statuses
-            assert await at_once(gw) == before
-            if stays:
-                assert (await on.ask(KNOWN)).status == 200
-            else:
-                assert await on.end() == b""
-        async with line(gw) as another:
-            assert await takes_it(gw, another)
+        for number in range(3):  # and what was right once is answered the same the next time
+            async with line(gw) as on:
+                assert await takes_it(gw, on)
+                before = await at_once(gw)
+                on.send(sent)
+                assert [(await on.reply()).status for _ in statuses] == statuses
+                assert number or await at_once(gw) == before
+                if stays:
+                    assert (await on.ask(KNOWN)).status == 200
+                else:
+                    assert await on.end() == b""
 
 
 async def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
@@ -289,6 +288,96 @@ async def test_body_that_is_shorter_than_its_head_says_is_waited_for(tmp_path: P
         assert await at_once(gw) == before
         assert (await on.ask(b" " * 50)).status == 200
         assert await takes_it(gw, on, padded)
+
+
+UNFINISHED = request(None, start="POST /mcp HTTP/1.1").partition(b"Content-Length")[0]
+WITH_LENGTH = UNFINISHED + b"Content-Length: %d\r\n\r\n" % len(KNOWN)
+REFUSED = WITH_LENGTH.replace(b"/mcp", b"/other")
+CHUNKS = UNFINISHED.replace(b"/mcp", b"/other") + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "statuses"),
+    [
+        pytest.param(WITH_LENGTH, [400], id="as the body of another request"),
+        pytest.param(KNOWN + WITH_LENGTH, [200, 400], id="as the body of a request that came with the one before"),
+        pytest.param(REFUSED, [404], id="as the body of a request that is refused unread"),
+        pytest.param(KNOWN + REFUSED, [200, 404], id="as the body of a refused one that came with the one before"),
+        pytest.param(CHUNKS, [404], id="in place of the chunks of a request that is refused unread"),
+    ],
+)
+async def test_known_bytes_that_are_no_request_are_not_answered(
+    tmp_path: Path, first: bytes, statuses: list[int]
+) -> None:
+    """Whatever a body holds is a body, also when it comes by itself."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, line(gw) as on:
+        assert await takes_it(gw, on)
+        before = await at_once(gw)
+        on.send(first)
+        await has_begun(gw)
+        on.send(KNOWN)
+        assert [(await on.reply()).status for _ in statuses] == statuses
+        on.writer.write_eof()
+        assert await on.end() == b""
+        assert await at_once(gw) == before
+
+
+async def test_answers_keep_the_order_of_the_requests(tmp_path: Path) -> None:
+    """A known request on top of a call that is under way waits for it, whichever came with the request before."""
+    gate = asyncio.Event()
+    called = body().replace("tools/list", "tools/call").replace(PARAMS, PARAMS[:-1] + ',"name":"a"}')
+    call = request(called, "Mcp-Name: a").replace(b"Mcp-Method: tools/list", b"Mcp-Method: tools/call")
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, line(gw) as on:
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        assert await takes_it(gw, on)
+        for number, first in enumerate((call, KNOWN + call), 1):
+            gate.clear()
+            on.send(first)
+            await backend.received("tools/call", number)
+            on.send(KNOWN)
+            await has_begun(gw)
+            gate.set()
+            answers = [(await on.reply()).message["result"] for _ in range(1 + number)]
+            assert ["content" in each for each in answers] == [False, True, False][-1 - number :]
+
+
+async def test_connection_of_large_requests_goes_the_ordinary_way(tmp_path: Path) -> None:
+    """What a client sends is not kept without bound to see where it ends."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, line(gw) as on:
+        assert await takes_it(gw, on)
+        assert (await on.ask(request(None, "X: " + "x" * 20_000))).status == 200
+        assert not await takes_it(gw, on)
+
+
+async def test_further_page_is_never_taken_for_the_first(tmp_path: Path) -> None:
+    """A request with a cursor is not remembered; one whose cursor is null is a request for the first page."""
+    async with (
+        ModernBackend(tool("a"), tool("b")) as backend,
+        gateway(tmp_path, {"a": backend}, pageSize=1) as gw,
+        line(gw) as on,
+    ):
+        cursor = (await on.ask(KNOWN)).message["result"]["nextCursor"]
+        asked = request(body(params=CURSOR % cursor))
+        for _ in range(3):
+            assert [each["name"] for each in (await on.ask(asked)).message["result"]["tools"]] == ["b"]
+        assert await takes_it(gw, on, request(body(params=PARAMS[:-1] + ',"cursor":null}')))
+
+
+async def test_stale_list_is_read_anew(tmp_path: Path) -> None:
+    """As long as the request was remembered, the list was not to be believed: the next request finds what has changed."""
+    async with (
+        ModernBackend(tool("a"), ttl_ms=1_000, list_changed=False) as backend,
+        gateway(tmp_path, {"a": backend}) as gw,
+        line(gw) as on,
+    ):
+        assert await takes_it(gw, on)
+        backend.tools.append(tool("b"))
+
+        async def shown() -> bool:
+            return len((await on.ask(KNOWN)).message["result"]["tools"]) == 2
+
+        await eventually(shown)
 
 
 async def test_request_that_presents_credentials_is_never_remembered(tmp_path: Path) -> None:
@@ -349,6 +438,7 @@ async def test_what_was_found_right_under_the_config_before_is_not_remembered(tm
             on.send(asked)
             await backend.received("tools/list", len(backend.of("tools/list")) + 1)
             await gw.configure({"a": section(backend)})
+            backend.ttl_ms = 60_000
             gate.set()
             assert (await on.reply()).status == 200
             assert (await on.ask(asked)).status == 403

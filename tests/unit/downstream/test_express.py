@@ -61,6 +61,7 @@ def test_other_words_are_another_request(other: bytes) -> None:
         pytest.param(b"", id="nothing"),
         pytest.param(BODY, id="no head"),
         pytest.param(REQUEST.replace(b"tools/list", b"tools/call"), id="another method"),
+        pytest.param(REQUEST.replace(b"tools/list", b'ping","x":"tools/list'), id="another method, and these words"),
         pytest.param(REQUEST.replace(b'"tools/list"', b'"tools\\/list"'), id="a method that is written otherwise"),
         pytest.param(REQUEST.replace(b'"id":1,', b""), id="a notification"),
         pytest.param(REQUEST.replace(b'"id":1', b'"id":null'), id="no id"),
