@@ -22,7 +22,7 @@ from switchyard_operator.compile.gateway import withdrawn
 from switchyard_operator.compile.rendering import render
 from switchyard_operator.compile.reports import Reason
 from switchyard_operator.compile.revocation import revocation, without_revoked
-from switchyard_operator.controller.observed import Child, content_of, usable_revision_key
+from switchyard_operator.controller.observed import REVISION_KEY_BYTES, Child, content_of, usable_revision_key
 from switchyard_operator.controller.plan import (
     Apply,
     Blocked,
@@ -112,6 +112,13 @@ def configure(
         else:
             secret = answer
     raise Restless(f"the ConfigMap or Secret of MCPGateway {item.key} is changed by others as soon as it is written")
+
+
+def denied(item: Item[MCPGateway], objects: Objects, reason: str) -> Outcome:
+    """What came of a gateway whose children the API server does not let us read or write, for a reason in its own one word."""
+    message = f"the API server refuses to let the config be written ({reason}); it is tried again"
+    composition = _goal(item, objects, bytes(REVISION_KEY_BYTES)).composition
+    return Outcome(item.uid, item.generation, composition, Writing(Written.WRITE_FAILED, message))
 
 
 @dataclass(frozen=True, slots=True)

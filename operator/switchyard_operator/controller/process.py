@@ -284,8 +284,10 @@ class Replica:
 
     async def _configure(self, key: Key) -> None:
         before = self._configs.outcomes.get(key)
-        outcome = await self._configs.bring_in_line(key)
-        self._statuses.configured(key)
+        try:
+            outcome = await self._configs.bring_in_line(key)
+        finally:
+            self._statuses.configured(key)
         if outcome is None:
             self._rollout.forget(key)
         elif outcome.writing is not None and outcome.writing.config_hash:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
-from switchyard_operator.controller.configure import Command, Outcome, Read, configure
+from switchyard_operator.controller.configure import Command, Outcome, Read, configure, denied
 from switchyard_operator.controller.kube import ApiError, Kube, KubeError
 from switchyard_operator.controller.metrics import Metrics
 from switchyard_operator.controller.observed import REVISION_KEY_BYTES, Child
@@ -61,7 +61,12 @@ class Configs:
         if item is None or item.deleting:
             self.outcomes.pop(key, None)
             return None
-        outcome = self.outcomes[key] = await self._configure(item)
+        try:
+            outcome = self.outcomes[key] = await self._configure(item)
+        except ApiError as error:
+            if HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                self.outcomes[key] = denied(item, self._store.objects, error.reason)
+            raise
         return outcome
 
     async def _configure(self, item: Item[MCPGateway]) -> Outcome:

@@ -9,7 +9,7 @@ from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
-from switchyard_operator.controller.status.conditions import Truth, concluded
+from switchyard_operator.controller.status.conditions import Condition, Truth, concluded
 from switchyard_operator.controller.status.probed import ProbeReason, Reach
 
 
@@ -18,8 +18,15 @@ def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach) -> As
     reports = [] if item.model is None else list(_reports(item.model, objects))
     parts = (accepted(item.faults, reports), resolved(item.faults, reports))
     ready = ready_if(parts, "is accepted, and all its references resolve")
-    seen = reach if ready.status is Truth.TRUE else Reach(ProbeReason.NOT_RESOLVED)
+    seen = _seen(reach, ready)
     return Assessment(concluded((*parts, seen.condition), ready, outlook(item.faults, reports)), seen.facts)
+
+
+def _seen(reach: Reach, ready: Condition) -> Reach:
+    """What is believed, as far as it is about the backend as it is now: the next probe may be a moment behind."""
+    if ready.status is not Truth.TRUE:
+        return Reach(ProbeReason.NOT_RESOLVED)
+    return Reach() if reach.reason is ProbeReason.NOT_RESOLVED else reach
 
 
 def _reports(backend: MCPBackend, objects: Objects) -> Iterator[Report]:

@@ -46,7 +46,7 @@ class Writing:
     result: Written
     message: str
     config_hash: str = ""
-    """Of the config that is there now; empty: not known."""
+    """Of the config that is there now; empty: not known, so that what was said of it before stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,8 @@ def _facts(
         facts["tools"] = item.status["tools"]
     if writing is not None and writing.config_hash:
         facts["configHash"] = writing.config_hash
+    elif "configHash" in item.status:
+        facts["configHash"] = item.status["configHash"]
     if composed.conflicts:
         facts["conflicts"] = [
             {"reason": each.reason.value, "message": bounded(f"{each.object}: {each.message}")}

@@ -89,6 +89,19 @@ def test_a_backend_that_is_well() -> None:
         pytest.param(
             {},
             [],
+            Reach(ProbeReason.NOT_RESOLVED),
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=True ResolvedRefs",
+                "Reachable=Unknown NotProbed",
+                "Ready=True Ready",
+            ],
+            "Current",
+            id="resolved a moment ago",
+        ),
+        pytest.param(
+            {},
+            [],
             DEAD,
             [
                 "Accepted=True Accepted",

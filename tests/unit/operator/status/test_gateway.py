@@ -286,3 +286,11 @@ def test_of_many_missing_backends_some_are_named_and_the_rest_counted() -> None:
     assert len(told.encode()) <= 1024
     assert told.startswith("spec.backends[1]: there is no MCPBackend agents/gone-0; ")
     assert told.endswith("more")
+
+
+def test_what_is_not_known_now_stays_as_it_was_told() -> None:
+    """A hash while nothing can be written, a count of tools while nobody counts."""
+    stored = {"configHash": "01d", "tools": {"count": 7}}
+    composed = Composition.of(compiled(gateway()))
+    denied = Writing(Written.WRITE_FAILED, "the API server refuses")
+    assert assess_gateway(held(gateway(), stored), composed, denied, PodCounts(), None).facts.items() >= stored.items()
