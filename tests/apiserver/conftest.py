@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from apiserver.client import Client
-from apiserver.server import ApiServer, version
+from apiserver.server import ApiServer, has_controllers, version
 
 ASSETS: Final = [Path(each) for each in os.environ.get("KUBEBUILDER_ASSETS", "").split(os.pathsep) if each]
 CRDS: Final = Path(__file__).parents[2] / "crds"
@@ -26,9 +26,10 @@ _log_size = pytest.StashKey[int]()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run with every version."""
+    """Run with every version; what needs controllers, with every version that has them."""
     if "api_server" in metafunc.fixturenames:
-        metafunc.parametrize("api_server", ASSETS or [None], ids=_version, indirect=True, scope="session")
+        wanted = [each for each in ASSETS if "controllers" not in metafunc.fixturenames or has_controllers(each)]
+        metafunc.parametrize("api_server", wanted or [None], ids=_version, indirect=True, scope="session")
 
 
 @cache
@@ -40,7 +41,7 @@ def _version(assets: Path | None) -> str:
 def api_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A ready API server with the CRDs; shared, so tests use namespaces of their own and leave it running."""
     if request.param is None:
-        pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver")
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with the programs of a control plane")
     server = ApiServer(request.param, tmp_path_factory.mktemp("apiserver"))
     try:
         server.start()
@@ -66,6 +67,14 @@ async def client(api_server: ApiServer) -> AsyncIterator[Client]:
 async def namespace(client: Client) -> str:
     """A namespace for this test alone."""
     return await client.new_namespace()
+
+
+@pytest.fixture
+def controllers(api_server: ApiServer) -> Iterator[None]:
+    """Garbage collection and the deletion of namespaces, while the test runs. Elsewhere nobody does that work."""
+    api_server.start_controllers()
+    yield
+    api_server.stop_controllers()
 
 
 @pytest.hookimpl(wrapper=True)

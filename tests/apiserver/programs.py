@@ -1,5 +1,6 @@
 """Programs that are started for a test run and outlive it in no case."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -33,6 +34,12 @@ class Program:
             start_new_session=True,
         )
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def kill(self) -> None:
         """End it as a crash does. Nothing happens when it does not run."""
         if self._process is None or self._guardian is None:
@@ -43,10 +50,14 @@ class Program:
         self._process.wait()
         self._process = self._guardian = None
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal, such as ``SIGSTOP`` and ``SIGCONT``."""
-        assert self._process is not None, "it does not run"
-        self._process.send_signal(number)
+    def pause(self) -> None:
+        """Let it hang. When this returns none of its threads runs any more."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitpid(self.pid, os.WUNTRACED)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        os.kill(self.pid, signal.SIGCONT)
 
     def check(self) -> None:
         """Raise, with the end of the log, when it should run and does not."""

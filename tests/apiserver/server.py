@@ -5,7 +5,6 @@ watched as everywhere, and nothing runs.
 """
 
 import json
-import signal
 import ssl
 import subprocess
 import time
@@ -62,11 +61,11 @@ class ApiServer:
 
     def pause_apiserver(self) -> None:
         """Let it hang: connections stand, nothing is answered."""
-        self.kube_apiserver.signal(signal.SIGSTOP)
+        self.kube_apiserver.pause()
 
     def resume_apiserver(self) -> None:
         """Let it go on."""
-        self.kube_apiserver.signal(signal.SIGCONT)
+        self.kube_apiserver.resume()
 
     def start_controllers(self) -> None:
         """Start garbage collection, the deletion of namespaces and the making of their ``default`` service accounts.
@@ -173,3 +172,8 @@ def version(assets: Path) -> str:
     """The minor version of the API server in a folder, such as ``1.36``."""
     said = subprocess.run([assets / "kube-apiserver", "--version"], check=True, capture_output=True, text=True).stdout
     return ".".join(said.removeprefix("Kubernetes v").split(".")[:2])
+
+
+def has_controllers(assets: Path) -> bool:
+    """Whether a folder has kube-controller-manager too."""
+    return (assets / "kube-controller-manager").exists()
