@@ -29,7 +29,7 @@ test: counterparts   ## every test that needs no cluster
 	$(BIN)/python -m pytest $(ARGS)
 
 e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leaves it, KIND_NODE_IMAGE and PYTHON_IMAGE choose images
-	$(BIN)/python -m pytest tests/e2e $(ARGS)
+	$(BIN)/python -m pytest tests/e2e --timeout 600 $(ARGS)
 
 wheels: setup        ## collect into build/wheels what the images are made of, for builds without a network
 	for each in requirements/build requirements/operator requirements/sidecar tests/counterparts/python/mcp1 tests/counterparts/python/mcp2; do \

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import aiohttp
 import kopf
@@ -77,6 +77,10 @@ class WatchEnded(Exception):  # noqa: N818 - the name says it
     """kopf has ended, which it does only when it cannot go on: the process has to start anew."""
 
 
+# kopf would make one of the user's name, and a container's user may have none. Nothing is done with it: there are no peers.
+_IDENTITY: Final = cast("Any", "switchyard-operator")
+
+
 class Watching:
     """kopf in its thread. ``selectors`` says what to watch of which resource; ``namespaces`` empty: in all of them."""
 
@@ -122,6 +126,7 @@ class Watching:
                 registry=self._registry(hand),
                 settings=self._settings(),
                 standalone=True,
+                identity=_IDENTITY,
                 clusterwide=not self._namespaces,
                 namespaces=self._namespaces,
                 stop_flag=stopped,
