@@ -31,6 +31,7 @@ def run(lab: Lab) -> Table:
                 per_stream_kib = (gateway.process.rss_mib - idle_mib) * 1024 / count
                 told = []
                 for _ in range(1 if lab.quick else CHANGES * min(lab.rounds, 3)):
+                    cpu_s = gateway.process.cpu_s
                     changed_at = behind.ask(change=1)["at"]
                     heard = subscribers.ask(collect=COLLECT_S)
                     moments, again = heard["first_heard_at"], heard["heard_again"]
@@ -39,6 +40,7 @@ def run(lab: Lab) -> Table:
                     listed_at = behind.ask(report=1)["listed_at"]
                     told.append(
                         {
+                            "cpu_us": (gateway.process.cpu_s - cpu_s) * 1e6 / count,
                             "reread": (listed_at - changed_at) * 1000,
                             "p50": (moments[count // 2] - changed_at) * 1000,
                             "p99": (moments[count * 99 // 100] - changed_at) * 1000,
@@ -56,6 +58,7 @@ def run(lab: Lab) -> Table:
                     told_p50=middle["p50"],
                     told_p99=middle["p99"],
                     told_max=middle["max"],
+                    cpu_us_each=middle["cpu_us"],
                     p99_after_reread=middle["p99"] - middle["reread"],
                 )
             if len(gateway.names()) != 30:
