@@ -35,13 +35,14 @@ from switchyard_operator.controller.kube import Kube, KubeError
 from switchyard_operator.controller.listing import Lister
 from switchyard_operator.controller.loaded import Loaded
 from switchyard_operator.controller.metrics import Gauges, LoopLag, Metrics, Reading
+from switchyard_operator.controller.observed import Child
 from switchyard_operator.controller.pacer import Pacer
 from switchyard_operator.controller.probing.addresses import Guard
 from switchyard_operator.controller.probing.look import look
 from switchyard_operator.controller.probing.prober import Prober
 from switchyard_operator.controller.queue import WorkQueue
 from switchyard_operator.controller.reconcile import Configs, Outdated
-from switchyard_operator.controller.resources import BACKENDS, NAMESPACES, PODS, WATCHED, Resource, streams
+from switchyard_operator.controller.resources import BACKENDS, CONFIG_MAPS, NAMESPACES, PODS, WATCHED, Resource, streams
 from switchyard_operator.controller.rollout import Rollout
 from switchyard_operator.controller.shelf import Change
 from switchyard_operator.controller.status.gateway import Written
@@ -166,7 +167,7 @@ class Replica:
             lambda config, credentials: look(config, credentials, guard.admits),
             self._section,
             self._recalled,
-            lambda backend: self._queue.add(Work(Task.BACKEND_STATUS, backend)),
+            self._found,
             self._election.leading,
         )
         self._probes = options.probes
@@ -226,6 +227,9 @@ class Replica:
             self._add(work)
         if change.resource == BACKENDS and change.new is None:
             self._prober.changed(change.key)
+        gone = change.old.model if change.old is not None and change.new is None else None
+        if change.resource == CONFIG_MAPS and isinstance(gone, Child):
+            self._rollout.withdrawn(gone.gateway)
         if change.resource == PODS:
             for item in (change.old, change.new):
                 if item is not None and item.model is not None:
@@ -298,6 +302,12 @@ class Replica:
                 self._queue.add(Work(Task.ALIAS_STATUS, alias))
         if outcome is not None and outcome.writing is not None and outcome.writing.result is Written.NAME_CONFLICT:
             self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
+
+    def _found(self, backend: Key) -> None:
+        """A look at a backend has brought something: it may be another number of tools."""
+        self._queue.add(Work(Task.BACKEND_STATUS, backend))
+        for gateway in self._graph.gateways_of(backend):
+            self._queue.add(Work(Task.GATEWAY_STATUS, gateway))
 
     def _section(self, key: Key) -> tuple[str, Section] | None:
         item = self._store.backends.get(key)

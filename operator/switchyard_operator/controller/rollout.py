@@ -27,6 +27,9 @@ from switchyard_operator.controller.status.gateway import PodCounts
 CONFIG_HASH: Final = "switchyard.dev/config-hash"
 """The annotation by which pods are nudged: the hash of the config that they should have."""
 
+WITHDRAWN: Final = "none"
+"""In place of a hash: there should be no config any more."""
+
 GATHER_S: Final = 0.1
 """After a write, others for the same gateway often follow; and the kubelet must have heard of the ConfigMap before the pod's sync."""
 PAUSES_S: Final = (0.2, 0.3, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -85,9 +88,16 @@ class Rollout:
         if gateway not in self._attending or any(pod.uid not in heard for pod in self._attached(gateway)):
             self._attend(gateway, written=False)
 
+    def withdrawn(self, gateway: Key) -> None:
+        """The gateway's config is gone: the sooner the kubelets look, the sooner nobody serves it."""
+        self.forget(gateway)
+        if any(True for _ in self._attached(gateway)):
+            self._attend(gateway, written=True)
+
     def forget(self, gateway: Key) -> None:
         """The gateway is gone."""
-        self._wanted.pop(gateway, None)
+        if self._wanted.pop(gateway, None) is None:
+            return
         self._heard.pop(gateway, None)
         if (task := self._attending.pop(gateway, None)) is not None:
             task.cancel()
@@ -137,7 +147,10 @@ class Rollout:
         for looks, pause_s in enumerate(PAUSES_S, start=1):
             if written or looks > 1:
                 await asyncio.sleep(pause_s)
-            await self._look(gateway)
+            if gateway in self._wanted:
+                await self._look(gateway)
+            elif looks > STALE_AFTER:
+                return
             if all(each.current for each in self._standing(gateway)):
                 return
             if looks == STALE_AFTER:
@@ -158,7 +171,7 @@ class Rollout:
         """Make the kubelets of all pods that are not current sync them. ``mark`` makes a second nudge a change."""
         if self._nudges is None:
             return
-        annotation = self._wanted[gateway] + mark
+        annotation = self._wanted.get(gateway, WITHDRAWN) + mark
         for each in list(self._standing(gateway)):
             if each.current or each.pod.annotations.get(CONFIG_HASH) == annotation:
                 continue
