@@ -31,8 +31,13 @@ class Asked:
         return "watch" in self.query
 
     @property
+    def list(self) -> bool:
+        """Whether it is a list of what is watched."""
+        return "limit" in self.query
+
+    @property
     def writes(self) -> bool:
-        """Whether it changes something that lasts. Leases and questions about permissions do not count."""
+        """Whether it changes something that lasts: Leases and questions about permissions do not count."""
         return self.method in WRITING and "coordination.k8s.io" not in self.path and "reviews" not in self.path
 
 
@@ -55,6 +60,20 @@ GONE: Final = Answer(200, {"type": "ERROR", "object": Answer.refusal(410, "Expir
 """The event that ends a watch whose history is lost."""
 
 
+@dataclass(eq=False)
+class _Passage:
+    """One request on its way."""
+
+    request: web.BaseRequest
+    watch: bool
+    hung: bool = False
+
+    def abort(self) -> None:
+        """Reset the connection."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
+
 class Proxy:
     """Speaks HTTP to the client and passes everything on, until it is told otherwise."""
 
@@ -62,11 +81,9 @@ class Proxy:
         self.asked: list[Asked] = []
         self._server = server
         self._down = False
-        self._flowing = asyncio.Event()
-        self._flowing.set()
         self._rules: list[tuple[Callable[[Asked], bool], Answer]] = []
-        self._requests: set[web.BaseRequest] = set()
-        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.1)
+        self._passages: set[_Passage] = set()
+        self._runner = web.ServerRunner(web.Server(self._handle, handler_cancellation=True), shutdown_timeout=0.1)
 
     async def __aenter__(self) -> Self:
         self._http = aiohttp.ClientSession(
@@ -80,6 +97,8 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.cut()
+        while self._passages:
+            await asyncio.sleep(0)  # they are being cancelled
         await self._runner.cleanup()
         await self._http.close()
 
@@ -101,13 +120,13 @@ class Proxy:
     def cut(self) -> None:
         """End all connections, and every new one, until :meth:`heal`."""
         self._down = True
-        self._flowing.set()
-        for request in self._requests:
-            _abort(request)
+        for passage in self._passages:
+            passage.abort()
 
-    def stall(self) -> None:
-        """Let connections stand and nothing pass, until :meth:`heal`: a load balancer that has forgotten them."""
-        self._flowing.clear()
+    def hang_watches(self) -> None:
+        """Let the watches stand and bring nothing any more, as those that a load balancer has forgotten; new ones pass."""
+        for passage in self._passages:
+            passage.hung |= passage.watch
 
     def answer(self, answer: Answer, when: Callable[[Asked], bool]) -> None:
         """Answer in the server's place, as often as ``when`` holds, until :meth:`heal`."""
@@ -125,38 +144,36 @@ class Proxy:
 
         self._rules.append((first, answer))
 
+    def resume(self) -> None:
+        """Let new connections in; rules stay."""
+        self._down = False
+
     def heal(self) -> None:
         """Let everything pass again."""
         self._down = False
         self._rules.clear()
-        self._flowing.set()
-
-    def end_watches(self) -> None:
-        """End the connections of all watches; new ones pass."""
-        for request in self._requests:
-            if "watch" in request.query:
-                _abort(request)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         asked = Asked(request.method, request.path, dict(request.query))
         self.asked.append(asked)
-        self._requests.add(request)
+        passage = _Passage(request, asked.watch)
+        self._passages.add(passage)
         try:
-            await self._flowing.wait()
             if self._down:
-                _abort(request)
+                passage.abort()
                 return web.Response(status=503)
             for when, answer in self._rules:
                 if when(asked):
                     return web.json_response(answer.body, status=answer.status, headers=answer.headers)
-            return await self._pass_on(request)
+            return await self._pass_on(passage)
         except (aiohttp.ClientError, OSError):
-            _abort(request)
+            passage.abort()
             return web.Response(status=502)
         finally:
-            self._requests.discard(request)
+            self._passages.discard(passage)
 
-    async def _pass_on(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _pass_on(self, passage: _Passage) -> web.StreamResponse:
+        request = passage.request
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         async with self._http.request(
             request.method, self._server.url + request.path_qs, headers=headers, data=await request.read() or None
@@ -165,12 +182,7 @@ class Proxy:
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
             async for chunk in answer.content.iter_any():
-                await self._flowing.wait()
-                await response.write(chunk)
+                if not passage.hung:
+                    await response.write(chunk)
             await response.write_eof()
             return response
-
-
-def _abort(request: web.BaseRequest) -> None:
-    if request.transport is not None:
-        request.transport.abort()

@@ -67,8 +67,9 @@ class Replica:
         await eventually(is_leader, within_s)
 
     async def idle(self) -> None:
-        """Wait until it leads and has nothing to do."""
+        """Wait until it leads, has seen everything and has nothing to do."""
         await self.leads()
+        await self.ready()
 
         async def is_idle() -> bool:
             names = ("queue_depth", "queue_running", "queue_failing")
@@ -90,6 +91,7 @@ class Replica:
         """Collect what it logs."""
         assert self.process.stderr is not None
         async for line in self.process.stderr:
+            print(line.decode(), end="")  # shown when the test fails
             self.said.append(json.loads(line))
             self._news.beat()
 

@@ -1,0 +1,163 @@
+"""The operator when networks fail and the API server is away, busy or forgetful."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from apiserver.client import BACKENDS, GATEWAYS, SECRETS, Client
+from apiserver.declared import SOON_S, Children, backend, bearer, credential, gateway
+from apiserver.proxy import GONE, Answer, Asked, Proxy
+from apiserver.replica import replica
+from apiserver.server import ApiServer
+from fakes.waiting import eventually
+
+BUSY: Final = Answer.refusal(429, "TooManyRequests", Retry_After="1")
+BROKEN: Final = Answer.refusal(500, "InternalError")
+ONE: Final = "http://one.example/mcp"
+
+
+@pytest_asyncio.fixture
+async def proxy(api_server: ApiServer) -> AsyncIterator[Proxy]:
+    """What the operator speaks to in the API server's place."""
+    async with Proxy(api_server) as between:
+        yield between
+
+
+@pytest_asyncio.fixture
+async def children(client: Client, namespace: str) -> Children:
+    """The children of a gateway with one backend, which has a credential."""
+    await client.create(SECRETS, namespace, credential("token", "s3cret"))
+    await client.create(BACKENDS, namespace, backend("one", auth=bearer("token")))
+    await client.create(GATEWAYS, namespace, gateway("main", "one"))
+    return Children(client, namespace, "main")
+
+
+async def test_what_is_deleted_while_the_watch_is_cut_is_gone(
+    proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """When history is lost too, no event tells of the deletion, and the list that follows is empty: still it is noticed."""
+    async with replica(proxy.kubeconfig(tmp_path), namespace=namespace) as operator:
+        await children.serve(ONE)
+        proxy.cut()
+        await client.delete(BACKENDS, namespace, "one")
+        await client.delete(SECRETS, namespace, "token")
+        proxy.heal()
+        proxy.answer_once(GONE, lambda asked: asked.watch)
+        await children.serve(None)
+        await operator.idle()
+        assert await children.credentials() == set()
+
+
+async def test_a_silent_watch_is_begun_anew(
+    proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """A connection that stands and brings nothing is given up after the time of inactivity; what happened meanwhile comes."""
+    async with replica(proxy.kubeconfig(tmp_path), "--watch-inactivity=2", namespace=namespace):
+        await children.serve(ONE)
+        proxy.hang_watches()
+        await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+        await children.serve("http://moved.example/mcp")
+
+
+async def test_lists_bring_what_a_watch_does_not(
+    proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """Where a silent watch is not noticed, the periodic list finds changes and deletions."""
+    async with replica(proxy.kubeconfig(tmp_path), "--list-period=1", namespace=namespace) as operator:
+        await children.serve(ONE)
+        proxy.hang_watches()
+        await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+        await children.serve("http://moved.example/mcp")
+        await client.delete(BACKENDS, namespace, "one")
+        await children.serve(None)
+        assert await operator.metric("switchyard_operator_missed_changes_total") > 0
+
+
+@pytest.mark.parametrize("answer", [BUSY, BROKEN], ids=["busy", "broken"])
+async def test_refused_reads_and_writes_are_done_later(
+    answer: Answer, proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """An API server that refuses everything for a while, at the start and later, delays the config and ends nothing."""
+
+    async def was_refused(wanted: str) -> bool:
+        return any(asked.method == wanted and asked.path.startswith("/api") for asked in proxy.asked)
+
+    proxy.answer(answer, lambda asked: asked.list or asked.writes)
+    async with replica(proxy.kubeconfig(tmp_path), namespace=namespace) as operator:
+        await eventually(lambda: was_refused("GET"), SOON_S)
+        assert (await operator.answers("/readyz"))[0] == 503
+        assert (await operator.answers("/healthz"))[0] == 200
+        proxy.heal()
+        await children.serve(ONE)
+
+        proxy.answer(answer, lambda asked: asked.method == "PATCH" or asked.watch)
+        await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+        await eventually(lambda: was_refused("PATCH"), SOON_S)
+        proxy.heal()
+        await children.serve("http://moved.example/mcp")
+        await operator.idle()
+
+
+async def test_a_watch_that_cannot_go_on_ends_the_process(
+    proxy: Proxy, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """An answer that kopf gives up on, such as 404 for a kind that is no more, ends with status 1: to be started anew."""
+    async with replica(proxy.kubeconfig(tmp_path), namespace=namespace) as operator:
+        await children.serve(ONE)
+        proxy.answer(Answer.refusal(404, "NotFound"), lambda asked: asked.watch and asked.path.endswith("/mcpbackends"))
+        proxy.answer_once(GONE, lambda asked: asked.watch)
+        proxy.cut()
+        proxy.resume()
+        assert await operator.ended() == 1
+
+
+async def test_the_api_server_may_be_restarted(
+    api_server: ApiServer, client: Client, namespace: str, children: Children
+) -> None:
+    """The same process goes on where it was, and what is declared from then on arrives."""
+    async with replica(api_server.kubeconfig(), namespace=namespace) as operator:
+        await children.serve(ONE)
+        api_server.stop_apiserver()
+        api_server.start_apiserver()
+        async with aiohttp.ClientSession() as http:  # without the connections of before
+            await Client(api_server, http).patch(
+                BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}}
+            )
+        await children.serve("http://moved.example/mcp")
+        await operator.idle()
+
+
+async def test_nothing_is_written_before_everything_is_known(
+    proxy: Proxy, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    """At a restart one kind comes late: no gateway is written without it, and none needs to be written at all."""
+    await client.create(BACKENDS, namespace, backend("one"))
+    for number in range(30):
+        await client.create(GATEWAYS, namespace, gateway(f"g{number}", "one"))
+    kubeconfig = proxy.kubeconfig(tmp_path)
+    async with replica(kubeconfig, namespace=namespace) as first:
+        for number in range(30):
+            await Children(client, namespace, f"g{number}").serve(ONE)
+        await first.idle()
+        assert await first.end() == 0
+    proxy.asked.clear()
+
+    def late(asked: Asked) -> bool:
+        return asked.list and asked.path.endswith("/mcpbackends")
+
+    async def came_late() -> bool:
+        return sum(map(late, proxy.asked)) >= 3
+
+    proxy.answer(BUSY, late)
+    async with replica(kubeconfig, namespace=namespace) as second:
+        await second.leads()
+        await eventually(came_late, SOON_S)
+        assert (await second.answers("/readyz"))[0] == 503
+        proxy.heal()
+        await second.idle()
+        assert await second.metric("switchyard_operator_work_total") >= 30
+    assert [asked for asked in proxy.asked if asked.writes] == []
