@@ -7,6 +7,7 @@ be compiled: to readers, ``observedGeneration`` and the API server's default of 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.configure import Outcome
 from switchyard_operator.controller.resources import ALIASES, BACKENDS, GATEWAYS, Resource
@@ -16,7 +17,8 @@ from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, assess_gateway
-from switchyard_operator.controller.status.probed import Reach
+from switchyard_operator.controller.status.probed import Answer, Reach
+from switchyard_operator.controller.status.tools import tools_listed
 from switchyard_operator.controller.status.writer import StatusWriter
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.work import Task, Work
@@ -61,7 +63,10 @@ class Statuses:
         item, outcome = self._store.gateways.get(key), self._outcomes.get(key)
         if item is None or outcome is None or (item.uid, item.generation) != (outcome.uid, outcome.generation):
             return
-        assessment = assess_gateway(item, outcome.composition, outcome.writing, self._pods(key), tools=None)
+        composed, tools = outcome.composition, None
+        if item.model is not None:
+            tools = tools_listed(item.model, self._store.objects, composed.left_out, self._answer)
+        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools)
         await self._write(Work(Task.GATEWAY_STATUS, key), GATEWAYS, item, assessment)
 
     async def backend(self, key: Key) -> None:
@@ -69,10 +74,8 @@ class Statuses:
         item = self._store.backends.get(key)
         if item is None:
             return
-        reach = self._reaches.get(item.uid) or Reach.recalled(item.status)
-        await self._write(
-            Work(Task.BACKEND_STATUS, key), BACKENDS, item, assess_backend(item, self._store.objects, reach)
-        )
+        assessment = assess_backend(item, self._store.objects, self._reach(item))
+        await self._write(Work(Task.BACKEND_STATUS, key), BACKENDS, item, assessment)
 
     async def alias(self, key: Key) -> None:
         """The status of an alias."""
@@ -85,6 +88,13 @@ class Statuses:
             self._held_back.setdefault(key.namespace, set()).add(key)
             return
         await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+
+    def _reach(self, item: Item[MCPBackend]) -> Reach:
+        return self._reaches.get(item.uid) or Reach.recalled(item.status)
+
+    def _answer(self, backend: Key) -> Answer | None:
+        item = self._store.backends.get(backend)
+        return None if item is None else self._reach(item).answer
 
     def _composition(self, gateway: Key) -> Composition | None:
         if gateway not in self._outcomes or self._awaited(Work(Task.CONFIG, gateway)):

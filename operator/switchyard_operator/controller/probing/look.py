@@ -88,6 +88,7 @@ def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
         server_version=peer.server.version,
         tools=len(tools),
         digest=digest_of(tools).hex(),
+        names=tuple(tool.name for tool in tools),
     )
 
 

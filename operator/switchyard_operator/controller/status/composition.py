@@ -25,13 +25,18 @@ class Composition:
     refused: bool = False
     """It must not be served, as the reports say; all else is empty."""
     backends: int = 0
-    resolved: int = 0
-    """Of these, backends that are served."""
+    left_out: frozenset[Key] = frozenset()
+    """Of these, backends that are not served."""
     aliases: Mapping[Key, Key | None] = field(default_factory=dict)
     """The aliases that are meant for the gateway and whose backend it includes, each with the one that has its name; ``None``:
     it has it itself."""
     conflicts: tuple[Report, ...] = ()
     """The first claims of more than one object to one name, whatever object they are reported on."""
+
+    @property
+    def resolved(self) -> int:
+        """How many backends are served."""
+        return self.backends - len(self.left_out)
 
     @classmethod
     def of(cls, compiled: CompiledGateway | GatewayRefused) -> "Composition":
@@ -43,7 +48,9 @@ class Composition:
         return cls(
             reports=(*(each for each in compiled.reports if each.object == gateway), *_at_fault(gateway, declared)),
             backends=len(declared.backends),
-            resolved=sum(each.unresolved is None for each in declared.backends),
+            left_out=frozenset(
+                Key(each.namespace, each.name) for each in declared.backends if each.unresolved is not None
+            ),
             aliases=_standings(declared.aliases),
             conflicts=tuple(islice((each for each in compiled.reports if each.reason in _CONFLICTS), MAX_CONFLICTS)),
         )

@@ -5,7 +5,7 @@ that a backend answers, but for its name and version, gets into a status.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 
@@ -86,6 +86,8 @@ class Answer:
     """The tools in its list, filtered as the backend's resource says."""
     digest: str
     """Of the canonical definitions of these tools; hexadecimal."""
+    names: tuple[str, ...] = field(default=(), repr=False)
+    """The names of these tools; none when they are known from a status alone, which does not hold them."""
 
 
 @dataclass(frozen=True, slots=True)

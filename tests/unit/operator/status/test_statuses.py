@@ -1,0 +1,172 @@
+"""What is known of one object, brought together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from switchyard_operator.api.resource import Key
+from switchyard_operator.compile import compile_gateway
+from switchyard_operator.controller.configure import Outcome
+from switchyard_operator.controller.metrics import Metrics
+from switchyard_operator.controller.resources import ALIASES, BACKENDS, EVENTS, GATEWAYS, Resource
+from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.gateway import PodCounts, Writing, Written
+from switchyard_operator.controller.status.probed import Answer, ProbeReason, Reach
+from switchyard_operator.controller.status.writer import StatusWriter
+from switchyard_operator.controller.statuses import Statuses
+from switchyard_operator.controller.store import Store
+from switchyard_operator.controller.work import Task, Work
+
+MAIN, GITHUB, FIND = Key("agents", "main"), Key("agents", "github"), Key("agents", "find")
+SPECS: dict[Resource, tuple[str, dict[str, Any]]] = {
+    BACKENDS: ("github", {"url": "http://github.example/mcp"}),
+    GATEWAYS: ("main", {"backends": [{"name": "github"}]}),
+    ALIASES: ("find", {"backendRef": {"name": "github"}, "tool": "search", "alias": "find"}),
+}
+ANSWERED = Reach(ProbeReason.ANSWERED, Answer("Modern", "2026-07-28", True, "GitHub", "1", 40, "ab"))
+
+
+class Controller:
+    """The statuses of a backend, a gateway that includes it and an alias, with what surrounds them."""
+
+    def __init__(self) -> None:
+        self.store = Store(expected=())
+        self.outcomes: dict[Key, Outcome] = {}
+        self.reaches: dict[str, Reach] = {}
+        self.awaited: set[Work] = set()
+        self.due: list[tuple[Work, float]] = []
+        self.writes: list[str] = []
+        writer = StatusWriter(self, "replica", lambda: None, self.seen, Metrics(CollectorRegistry()))
+        self.statuses = Statuses(
+            self.store,
+            self.outcomes,
+            lambda _: PodCounts(2, 1, 1),
+            self.reaches,
+            self.awaited.__contains__,
+            lambda work, after_s: self.due.append((work, after_s)),
+            writer,
+        )
+        self.version = 100
+        for resource in SPECS:
+            self.declare(resource)
+
+    def declare(self, resource: Resource, generation: int = 1, **status: Any) -> None:
+        """An object, or a new generation of it."""
+        self.version += 1
+        name, spec = SPECS[resource]
+        metadata = {"namespace": "agents", "name": name, "uid": f"uid-{name}", "generation": generation}
+        metadata["resourceVersion"] = str(self.version)
+        self.store.event(resource, "MODIFIED", {"metadata": metadata, "spec": spec, "status": status})
+
+    def compile(self, generation: int = 1) -> None:
+        """The gateway as it is declared now, compiled and written."""
+        composition = Composition.of(compile_gateway(self.store.objects, MAIN, revision_key=None, cluster=True))
+        writing = Writing(Written.PROGRAMMED, "the config is written", "c0ffee")
+        self.outcomes[MAIN] = Outcome("uid-main", generation, composition, writing)
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
+        assert resource is EVENTS
+        return dict(body)
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str | None = None
+    ) -> dict[str, Any]:
+        assert subresource == "status"
+        self.version += 1
+        metadata = {**body["metadata"], "resourceVersion": str(self.version)}
+        metadata["generation"] = body["status"]["observedGeneration"]
+        self.writes.append(str(resource.kind))
+        return {**body, "metadata": metadata, "spec": SPECS[resource][1]}
+
+    def seen(self, resource: Resource, answer: Mapping[str, Any]) -> None:
+        assert self.store.event(resource, "MODIFIED", answer) is None
+
+    def status(self, resource: Resource) -> Mapping[str, Any]:
+        """What is stored."""
+        item = self.store.shelf(resource).get(Key("agents", SPECS[resource][0]))
+        assert item is not None
+        return item.status
+
+
+async def test_nothing_is_said_of_a_gateway_that_was_not_compiled_as_it_is() -> None:
+    """Its generation tells readers that something is under way."""
+    controller = Controller()
+    await controller.statuses.gateway(MAIN)
+    controller.compile()
+    controller.declare(GATEWAYS, generation=2)
+    await controller.statuses.gateway(MAIN)
+    assert controller.writes == []
+    controller.compile(generation=2)
+    await controller.statuses.gateway(MAIN)
+    assert controller.writes == ["MCPGateway"]
+
+
+async def test_a_gateway_tells_of_its_pods_and_tools() -> None:
+    """Pods as they were counted, tools as its backends answered."""
+    controller = Controller()
+    controller.reaches["uid-github"] = ANSWERED
+    controller.compile()
+    await controller.statuses.gateway(MAIN)
+    status = controller.status(GATEWAYS)
+    assert status["pods"] == {"attached": 2, "current": 1, "unknown": 1}
+    assert status["tools"] == {"count": 40}
+    assert status["configHash"] == "c0ffee"
+
+
+async def test_an_alias_is_held_back_while_a_gateway_is_still_to_be_compiled() -> None:
+    """What an older compilation says of it may be wrong by now."""
+    controller = Controller()
+    controller.compile()
+    controller.awaited.add(Work(Task.CONFIG, MAIN))
+    await controller.statuses.alias(FIND)
+    assert (controller.writes, controller.due) == ([], [])
+    controller.awaited.clear()
+    controller.statuses.configured(MAIN)
+    assert controller.due == [(Work(Task.GATEWAY_STATUS, MAIN), 0.0), (Work(Task.ALIAS_STATUS, FIND), 0.0)]
+    await controller.statuses.alias(FIND)
+    assert controller.status(ALIASES)["gateways"] == {"total": 1, "accepted": 1, "conflicted": 0}
+
+
+async def test_a_backend_is_told_of_as_it_was_probed() -> None:
+    """Under its uid: another backend of the same name begins anew."""
+    controller = Controller()
+    controller.reaches["uid-of-another"] = ANSWERED
+    await controller.statuses.backend(GITHUB)
+    assert "tools" not in controller.status(BACKENDS)
+    controller.reaches["uid-github"] = ANSWERED
+    await controller.statuses.backend(GITHUB)
+    assert controller.status(BACKENDS)["tools"] == {"count": 40, "digest": "ab"}
+
+
+async def test_a_backend_not_probed_by_this_process_keeps_what_was_said() -> None:
+    """A restart changes nothing."""
+    controller = Controller()
+    controller.reaches["uid-github"] = ANSWERED
+    await controller.statuses.backend(GITHUB)
+    controller.reaches.clear()
+    await controller.statuses.backend(GITHUB)
+    assert controller.writes == ["MCPBackend"]
+
+
+async def test_what_has_to_wait_is_due_later() -> None:
+    """Two counts within five seconds: the second is not lost."""
+    controller = Controller()
+    controller.reaches["uid-github"] = ANSWERED
+    await controller.statuses.backend(GITHUB)
+    controller.reaches["uid-github"] = Reach(
+        ProbeReason.ANSWERED, Answer("Modern", "2026-07-28", True, "G", "1", 9, "c")
+    )
+    await controller.statuses.backend(GITHUB)
+    ((work, after_s),) = controller.due
+    assert work == Work(Task.BACKEND_STATUS, GITHUB)
+    assert 4 < after_s <= 5
+
+
+async def test_nothing_is_said_of_what_is_gone() -> None:
+    """Work may come late."""
+    controller = Controller()
+    nobody = Key("agents", "nobody")
+    for each in (controller.statuses.gateway, controller.statuses.backend, controller.statuses.alias):
+        await each(nobody)
+    assert controller.writes == []
