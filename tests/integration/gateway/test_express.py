@@ -432,13 +432,13 @@ async def test_what_was_found_right_under_the_config_before_is_not_remembered(tm
         keys: dict[str, Any] = {"listener": {"allowedHosts": ["a.example"]}}
         async with gateway(tmp_path, {"a": section(backend)}, **keys) as gw, line(gw) as on:
             await gw.modern.list()
+            backend.ttl_ms = 60_000
             ordinary = backend.answer
             backend.answer = lambda request: hostile.after(gate, ordinary(request))
             asked = request(host="Host: a.example")
             on.send(asked)
             await backend.received("tools/list", len(backend.of("tools/list")) + 1)
             await gw.configure({"a": section(backend)})
-            backend.ttl_ms = 60_000
             gate.set()
             assert (await on.reply()).status == 200
             assert (await on.ask(asked)).status == 403
