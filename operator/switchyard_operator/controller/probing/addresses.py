@@ -7,7 +7,7 @@ that anybody else could use.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -25,6 +25,8 @@ _METADATA: Final[frozenset[Address]] = frozenset(
     )
 )
 """Where clouds tell a machine about itself, credentials among it, apart from the usual link-local 169.254.169.254."""
+_THIS_NETWORK: Final = IPv4Network("0.0.0.0/8")
+"""Means the machine itself to some systems (RFC 6890)."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 """IPv6 addresses that stand for the IPv4 address in their last 32 bits (RFC 6052)."""
 
@@ -46,6 +48,7 @@ class Guard:
             address.is_loopback
             or address.is_link_local
             or address.is_unspecified
+            or (isinstance(address, IPv4Address) and address in _THIS_NETWORK)
             or address.is_multicast
             or address.is_reserved
             or address in _METADATA
