@@ -43,6 +43,10 @@ from switchyard_sidecar.upstream.tls import Contexts, settings
 
 ACCEPT: Final = f"{JSON}, {EVENT_STREAM}"
 
+BEGINNINGS: Final = 10
+"""Backends that are begun with at once ..."""
+BEGINNING_S: Final = 0.01
+"""... and how long after these the next ones: less time than it takes to get them all going, but not all in one go."""
 KEEP_ALIVE_S: Final = 4.0
 MAX_REDIRECTS: Final = 3
 MAX_HEADER_BYTES: Final = 32 * 1024
@@ -118,6 +122,7 @@ class HttpPool:
     def __init__(self, admits: Callable[[str], bool] = lambda _: True) -> None:
         self.turns = asyncio.Lock()
         """Held for each slice of work on a large list: slices of many backends must not add up in one turn of the loop."""
+        self._beginnings = asyncio.Semaphore(BEGINNINGS)
         self._contexts = Contexts()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -130,6 +135,11 @@ class HttpPool:
             max_line_size=MAX_HEADER_BYTES,
             max_field_size=MAX_HEADER_BYTES,
         )
+
+    async def turn_to_begin(self) -> None:
+        """Wait for one's turn to connect to a backend: hundreds that begin, and answer, at once would stop the loop."""
+        await self._beginnings.acquire()
+        asyncio.get_running_loop().call_later(BEGINNING_S, self._beginnings.release)
 
     async def endpoint(self, config: Backend, credentials: Mapping[str, bytes]) -> Endpoint:
         """What is needed to talk to a backend.

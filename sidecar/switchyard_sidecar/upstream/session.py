@@ -300,6 +300,7 @@ class BackendSession:
             endpoint = await self._http.endpoint(self.config, self._credentials)
             self._wire = Wire(self.config.id, self._http, endpoint, self._pace, errands, self._notified, self._ids)
             self._begun.set()
+        await self._http.turn_to_begin()
         patience_s = min(self._pace.probe_s * 2 ** min(self._losses, 16), self._pace.probe_max_s)
         peer = await connect(self.config, self._wire, patience_s=patience_s)
         self._peer = peer
