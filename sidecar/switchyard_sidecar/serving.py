@@ -117,7 +117,7 @@ class Sidecar:
         self._applied: Applied | None = None
         self.gateway = Gateway(tasks, http, _NOTHING, pace.backends)
         self.registry = CollectorRegistry()
-        self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients)
+        self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients, absence="NotFound")
         bodies = Bodies(pace.clients)
         self._endpoint = Endpoint(self._service, bodies, self._guard(_NOTHING))
         self._server = Server(self._endpoint.handle, pace.clients, self._service.express, body_bytes=BODY_BYTES)
@@ -143,7 +143,7 @@ class Sidecar:
     def withdraw(self) -> None:
         """The config is gone: no tools, no credentials, no sessions."""
         self._applied = None
-        self._service.configure(_NOTHING, (secrets.token_bytes(32),))
+        self._service.configure(_NOTHING, (secrets.token_bytes(32),), absence="Withdrawn")
         self._service.hub.end_sessions()
         self.gateway.apply(Applied(config=_NOTHING, backends={}, removed=(), session_keys=()))
         self.state.withdrawn()
@@ -158,6 +158,8 @@ class Sidecar:
                 self.withdraw()
             case ConfigError():
                 self.state.refused(str(observed))
+                if self._applied is None:
+                    self._service.configure(_NOTHING, (), absence="Invalid")
                 log.error("config_refused", detail=str(observed))
 
     @contextlib.asynccontextmanager

@@ -34,6 +34,14 @@ class StateCollector(Collector):
         tools.add_metric(["modern"], len(state.gateway.catalog.modern.names))
         tools.add_metric(["legacy"], len(state.gateway.catalog.legacy.names))
         yield tools
+        size = GaugeMetricFamily(
+            "switchyard_list_bytes",
+            "Size of the definitions in the federated list, all pages together, by the reader's era.",
+            labels=["era"],
+        )
+        size.add_metric(["modern"], sum(map(len, state.gateway.catalog.modern.entries)))
+        size.add_metric(["legacy"], sum(map(len, state.gateway.catalog.legacy.entries)))
+        yield size
         yield GaugeMetricFamily(
             "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.catalog.left_out)
         )

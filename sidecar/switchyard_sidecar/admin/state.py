@@ -64,6 +64,7 @@ class State:
             "gateway": f"{config.namespace}/{config.name}",
             "config": {
                 "present": self._present,
+                "absent": service.absence,
                 "hash": config.config_hash,
                 "generation": self.generation,
                 "refused": self.refusal,

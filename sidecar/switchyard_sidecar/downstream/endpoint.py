@@ -79,17 +79,18 @@ class Endpoint:
             return await self._message(request, fields, accepted, body)
 
     async def _message(self, request: web.BaseRequest, fields: Fields, accepted: Accepted, body: bytes) -> Answer:
+        started, code = time.monotonic(), 0
         version = request.headers.get(VERSION_HEADER)
-        if jsonrpc.is_batch(body):
-            return await self._batch(request, fields, body, accepted)
+        era = Era.MODERN if is_modern_version(version) else Era.LEGACY
         try:
+            if jsonrpc.is_batch(body):
+                return await self._batch(request, fields, body, accepted)
             message = jsonrpc.decode(body)
-        except InvalidRequestError as error:
-            return self._refused(error, error.request_id, 400, fields)
+        except McpError as error:
+            self._unreadable(era, error)
+            return self._refused(error, _id_of(error), error.status or 400, fields)
         if message.method is None:
             return self._response(version, fields)
-        started, code = time.monotonic(), 0
-        era = Era.MODERN if is_modern_version(version) else Era.LEGACY
         try:
             envelope = open_message(message, version)
             era = envelope.era
@@ -131,11 +132,14 @@ class Endpoint:
                 refusal = McpError(errors.INVALID_REQUEST, "Invalid Request: a modern request is never part of a batch")
                 return jsonrpc.error_response(request_id, refusal)
             self._check_served(envelope)
-        except InvalidRequestError as error:
-            return jsonrpc.error_response(error.request_id, error)
         except McpError as error:
-            return jsonrpc.error_response(request_id, error)
+            self._unreadable(Era.LEGACY, error)
+            return jsonrpc.error_response(_id_of(error) or request_id, error)
         return envelope
+
+    def _unreadable(self, era: Era, error: McpError) -> None:
+        """Count what was refused before its method was looked at."""
+        self._service.traffic.answered("", era, error.code, 0.0)
 
     def _response(self, version: str | None, fields: Fields) -> Answer:
         """A client's response: this gateway asks clients nothing, and modern clients must not send any."""
@@ -163,6 +167,11 @@ class Endpoint:
         elif status in {429, 503}:
             fields = (*fields, ("Retry-After", str(RETRY_AFTER_S)))
         return rpc_error(error, request_id, status, fields)
+
+
+def _id_of(error: McpError) -> bytes | None:
+    """The id of a message that was readable no further."""
+    return error.request_id if isinstance(error, InvalidRequestError) else None
 
 
 def _check_legacy(request: web.BaseRequest) -> None:

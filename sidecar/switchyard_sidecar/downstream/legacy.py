@@ -6,6 +6,7 @@ A request without a session is served all the same. Sources: 2025-11-25 ``basic/
 
 import asyncio
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -209,6 +210,7 @@ class LegacyMethods:
         if request_id is None:
             self._notified(exchange)
             return None
+        started, code = time.monotonic(), 0
         try:
             if exchange.envelope.method == "tools/call":
                 outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s, alone=False)
@@ -217,7 +219,10 @@ class LegacyMethods:
         except CallCancelledError:
             return None
         except McpError as error:
+            code = error.code
             return jsonrpc.error_response(request_id, error)
+        finally:
+            self._service.traffic.answered(exchange.envelope.method, Era.LEGACY, code, time.monotonic() - started)
 
     def _notified(self, exchange: Exchange) -> None:
         """Take a notification. Cancellation is the only one that asks for anything."""

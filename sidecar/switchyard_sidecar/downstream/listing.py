@@ -27,11 +27,13 @@ class ListWriter:
     _tail: bytes
 
     @classmethod
-    def of(cls, catalog: Catalog, era: Era, server_info: bytes) -> "ListWriter":
-        """Prepare what all answers from this catalog share."""
+    def of(cls, catalog: Catalog, era: Era, server_info: bytes, absence: str | None) -> "ListWriter":
+        """Prepare what all answers from this catalog share. ``absence``: why there is no config, if there is none."""
         notes: list[bytes] = []
         if era is Era.MODERN:
             notes.append(b"%b:%b" % (_encode(meta.SERVER_INFO), server_info))
+        if absence is not None:
+            notes.append(b"%b:%b" % (_encode(meta.CONFIG), _encode({"reason": absence})))
         if catalog.degraded:
             notes.append(b"%b:%b" % (_encode(meta.BACKENDS), _encode(_degraded(catalog.degraded))))
         tail = b"" if not notes else b',"_meta":{%b}' % b",".join(notes)

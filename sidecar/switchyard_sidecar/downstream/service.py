@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 import msgspec
 
@@ -31,6 +31,8 @@ from switchyard_sidecar.upstream import aside
 from switchyard_sidecar.upstream.calls import ToolCall
 from switchyard_sidecar.upstream.faults import BackendUnavailable
 
+Absence = Literal["NotFound", "Invalid", "Withdrawn"]
+"""Why there is no config: it never was there, it cannot be used, or it is there no more."""
 ANONYMOUS: Final = "anonymous"
 """The principal of a caller that presents nothing."""
 
@@ -52,6 +54,8 @@ class Service:
     legacy_calls: LegacyCalls = field(init=False)
     express: Express = field(init=False)
     server_info: bytes = field(init=False)
+    absence: Absence | None = None
+    """Why there is no config to serve; ``None`` when there is one."""
     _callers: set["asyncio.Task[object]"] = field(default_factory=set)
     """The tasks that relay a call each."""
     _stopping: bool = False
@@ -65,14 +69,17 @@ class Service:
         self.sessions = Sessions((secrets.token_bytes(32),))
         self.legacy_calls = LegacyCalls(self.tasks)
         self.express = Express(self.pace.remembered)
-        self.configure(self.config, ())
+        self.configure(self.config, (), absence=self.absence)
         self.gateway.on_catalog = lambda catalog: self.hub.publish(
             {Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest}
         )
 
-    def configure(self, config: GatewayConfig, session_keys: tuple[bytes, ...]) -> None:
-        """Take over a changed config. Open streams and sessions go on."""
+    def configure(
+        self, config: GatewayConfig, session_keys: tuple[bytes, ...], *, absence: Absence | None = None
+    ) -> None:
+        """Take over a changed config, or one that stands for none. Open streams and sessions go on."""
         self.config = config
+        self.absence = absence
         self.server_info = msgspec.json.encode(
             {
                 "name": f"{config.namespace}/{config.name}",
@@ -87,7 +94,7 @@ class Service:
     def writer(self, catalog: Catalog, era: Era) -> ListWriter:
         """The prepared list answers of a catalog."""
         if catalog is not self._written_for:
-            self._writers = {each: ListWriter.of(catalog, each, self.server_info) for each in Era}
+            self._writers = {each: ListWriter.of(catalog, each, self.server_info, self.absence) for each in Era}
             self._written_for = catalog
         return self._writers[era]
 

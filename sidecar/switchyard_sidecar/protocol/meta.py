@@ -15,5 +15,8 @@ TRACE_KEYS: Final = ("traceparent", "tracestate", "baggage")
 BACKENDS: Final = "dev.switchyard/backends"
 """Ours: which backends a list could not be refreshed from, present only while there are any."""
 
+CONFIG: Final = "dev.switchyard/config"
+"""Ours: why nothing is listed, present only while the gateway has no config."""
+
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """RFC 5424 severities, least severe first."""

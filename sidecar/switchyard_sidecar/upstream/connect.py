@@ -7,9 +7,9 @@ say. Then, if need be, ``initialize``; then, if that is refused as an HTTP+SSE s
 from switchyard_sidecar.config.model import Backend, Era, Transport
 from switchyard_sidecar.protocol import errors, versions
 from switchyard_sidecar.protocol.errors import McpError
-from switchyard_sidecar.upstream import era
-from switchyard_sidecar.upstream.era import Modern, NoConnection, Offer, TryLegacy, Undecided
-from switchyard_sidecar.upstream.faults import Fault, Refused, Unreachable
+from switchyard_sidecar.upstream import era, faults
+from switchyard_sidecar.upstream.era import Modern, NoAnswer, NoConnection, Offer, TryLegacy, Undecided
+from switchyard_sidecar.upstream.faults import Fault, Refused, Silent, Unreachable
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.modern import ModernPeer, discover
 from switchyard_sidecar.upstream.sse_transport import HttpSse
@@ -57,7 +57,13 @@ async def _detected(config: Backend, wire: Wire, patience_s: float) -> ModernPee
             case Undecided(reason):
                 raise Fault(reason)
             case TryLegacy():
-                return await _legacy(config, wire)
+                try:
+                    return await _legacy(config, wire)
+                except (Fault, McpError) as error:
+                    if isinstance(outcome, NoAnswer) and faults.is_answer(error):
+                        # A modern server that is slow refuses initialize, which is not what is wrong with it.
+                        raise Silent(f"{faults.NOT_DISCOVERED}; initialize: {faults.reason_of(error)}") from None
+                    raise
 
 
 async def _legacy(config: Backend, wire: Wire) -> LegacySession:

@@ -1,6 +1,7 @@
 """What people and their tools see of a running sidecar."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
 from fakes.waiting import eventually
+
+LISTED_BYTES = 2 * len('{"name": "a__a", "description": "Does a.", "inputSchema": {"type": "object"}}')
+"""Two tools as the fake backend writes them."""
 
 
 async def fetched(gw: Gateway, path: str) -> tuple[int, str]:
@@ -116,6 +120,8 @@ async def test_metrics_tell_the_same_as_numbers(tmp_path: Path) -> None:
                 (1, "switchyard_backend_up", {"backend": "tools/a", "era": "modern"}),
                 (0, "switchyard_backend_up", {"backend": "tools/dead", "era": "unknown"}),
                 (2, "switchyard_tools", {"era": "modern"}),
+                (LISTED_BYTES, "switchyard_list_bytes", {"era": "modern"}),
+                (LISTED_BYTES, "switchyard_list_bytes", {"era": "legacy"}),
                 (1, "switchyard_subscribers", {}),
                 (1, "switchyard_list_changed_total", {}),
                 (0, "switchyard_calls_running", {}),
@@ -123,6 +129,30 @@ async def test_metrics_tell_the_same_as_numbers(tmp_path: Path) -> None:
                 (1, "switchyard_config_generation", {}),
             ]
             assert [(await sample(gw, name, **labels), name, labels) for _, name, labels in expected] == expected
+
+
+async def test_every_message_is_counted_also_in_batches_and_unreadable_ones(tmp_path: Path) -> None:
+    """Requests of a batch each by its method; what was refused before its method was read as another."""
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 2, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 3, "method": "nonsense"},
+        {"jsonrpc": "2.0", "id": 4, "method": 7},
+    ]
+    async with gateway(tmp_path, {}) as gw:
+        _, headers = gw.legacy.frame("ping")
+        for body in (json.dumps(batch).encode(), b"{", b"[]"):
+            await gw.legacy.send("POST", body, headers)
+        await gw.modern.send("POST", b"{", gw.modern.frame("tools/list")[1])
+        expected = [
+            (1, "switchyard_requests_total", {"method": "tools/list", "era": "legacy", "code": "0"}),
+            (1, "switchyard_requests_total", {"method": "ping", "era": "legacy", "code": "0"}),
+            (1, "switchyard_requests_total", {"method": "other", "era": "legacy", "code": "-32601"}),
+            (2, "switchyard_requests_total", {"method": "other", "era": "legacy", "code": "-32600"}),
+            (1, "switchyard_requests_total", {"method": "other", "era": "legacy", "code": "-32700"}),
+            (1, "switchyard_requests_total", {"method": "other", "era": "modern", "code": "-32700"}),
+        ]
+        assert [(await sample(gw, name, **labels), name, labels) for _, name, labels in expected] == expected
 
 
 async def test_what_is_loaded_is_told_to_anyone_and_nothing_more(tmp_path: Path) -> None:

@@ -3,19 +3,22 @@
 import asyncio
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from fakes import hostile
-from fakes.clients import ModernClient
+from fakes.clients import LegacyClient, ModernClient
 from fakes.gateway import Gateway, Section, gateway, section, write_config
 from fakes.hostile import Reply, Request
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
+from fakes.process import sidecar
 from fakes.waiting import eventually
 from switchyard_sidecar.config.load import revision
 from switchyard_sidecar.serving import Pace
 
+CONFIG = "dev.switchyard/config"
 KEY = b"the key of this directory"
 
 
@@ -112,12 +115,33 @@ async def test_invalid_config_leaves_the_running_one_alone(tmp_path: Path) -> No
 
 
 async def test_invalid_config_at_start_is_an_empty_list_until_it_is_mended(tmp_path: Path) -> None:
-    """The process is up and says what is wrong."""
+    """The process is up and says what is wrong: that it is, on the wire to clients of both eras, and what, in the status."""
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, order="Random") as gw:
-        assert (await gw.modern.list()).names == []
+        for answer in (await gw.modern.list(), await gw.legacy.list()):
+            assert answer.names == []
+            assert answer.result["_meta"][CONFIG] == {"reason": "Invalid"}
+            assert b"Random" not in answer.body
         await eventually(lambda: refused(gw))
         write_config(tmp_path, {"a": backend})
         await eventually(lambda: listed(gw.modern, ["a"]))
+        assert CONFIG not in (await gw.modern.list()).result["_meta"]
+        assert "_meta" not in (await gw.legacy.list()).result
+
+
+async def test_config_that_is_not_there_yet_is_an_empty_list_that_says_so(tmp_path: Path) -> None:
+    """An agent that starts before its operator has written anything is told why it has no tools."""
+    async with (
+        ModernBackend(tool("a")) as backend,
+        sidecar(tmp_path) as running,
+        aiohttp.ClientSession() as http,
+    ):
+        modern = ModernClient(running.url, http)
+        for client in (modern, LegacyClient(running.url, http)):
+            answer = await client.list()
+            assert (answer.names, answer.result["_meta"][CONFIG]) == ([], {"reason": "NotFound"})
+        assert (await modern.list()).result["ttlMs"] == 0
+        write_config(tmp_path, {"a": backend})
+        await eventually(lambda: listed(modern, ["a"]))
 
 
 async def refused(gw: Gateway) -> bool:
@@ -200,7 +224,8 @@ async def test_withdrawn_config_empties_the_list_and_tells_who_listens(tmp_path:
         async with gw.modern.listen() as stream:
             (tmp_path / "gateway.json").unlink()
             await stream.has(2)
-            assert (await gw.modern.list()).names == []
+            answer = await gw.modern.list()
+            assert (answer.names, answer.result["_meta"][CONFIG]) == ([], {"reason": "Withdrawn"})
 
             async def ended() -> bool:
                 return backend.sessions == set()

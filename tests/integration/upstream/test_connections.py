@@ -288,6 +288,24 @@ async def test_equal_tls_settings_share_one_context(made: Certificates) -> None:
         assert first.tls is not third.tls
 
 
+async def test_hundreds_of_backends_are_begun_with_in_groups() -> None:
+    """The first ten at once, and the rest ten at a time: the loop has other things to do."""
+    loop = asyncio.get_running_loop()
+    async with HttpPool() as http:
+        began = loop.time()
+        waits: list[float] = []
+
+        async def begin() -> None:
+            await http.turn_to_begin()
+            waits.append(loop.time() - began)
+
+        beginning = asyncio.gather(*(begin() for _ in range(35)))
+        await asyncio.sleep(0)
+        assert len(waits) == 10
+        await beginning
+        assert [waits[place] >= least for place, least in ((10, 0.01), (20, 0.02), (30, 0.03))] == [True] * 3
+
+
 def _held() -> Reply:
     async def play(exchange: hostile.Exchange) -> None:
         await hostile.open_stream(exchange)

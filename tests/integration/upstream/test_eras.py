@@ -202,6 +202,14 @@ async def test_modern_backend_that_is_slow_to_answer_is_found_in_the_end() -> No
             assert len(backend.of("server/discover")) == 3  # given up after 0.1 s, and after 0.2 s
 
 
+async def test_modern_backend_that_is_too_slow_is_not_said_to_refuse_what_is_not_of_its_era() -> None:
+    """That it did not answer in time is what matters; the refused attempt at the other era comes after it."""
+    async with ModernBackend(*tools("a")) as backend:
+        backend.always("server/discover", hostile.hang())
+        async with session(backend, pace={"probe_s": 0.1, "backoff": NEVER}) as run:
+            await run.failing("no answer to server/discover in time; initialize: HTTP 400")
+
+
 async def test_http_sse_is_the_last_resort() -> None:
     """A server that refuses POST with 405 and names an endpoint on GET speaks the transport of 2024-11-05."""
     async with HttpSseBackend(*tools("a", "b")) as backend, session(backend) as run:
