@@ -177,6 +177,10 @@ class Client:
         await self.create(CLUSTER_ROLES, None, {"metadata": {"name": unique}, "rules": rules})
         binding = {"metadata": {"name": unique}, "roleRef": role, "subjects": [subject]}
         await self.create(CLUSTER_ROLE_BINDINGS, None, binding)
-        path = SERVICE_ACCOUNTS.path(namespace, name, "token")
+        return await self.token(namespace, name)
+
+    async def token(self, namespace: str, account: str) -> str:
+        """A token that stands for a service account as long as there is that very account."""
+        path = SERVICE_ACCOUNTS.path(namespace, account, "token")
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         return str((await self.request("POST", path, json.dumps(request).encode()))["status"]["token"])

@@ -28,7 +28,7 @@ class ApiServer:
     def __init__(self, assets: Path, folder: Path) -> None:
         """Prepare a control plane of the programs in ``assets``; keys, data and logs go to ``folder``."""
         self.folder = folder
-        self._assets = assets
+        self.assets = assets
         port, etcd = free_port(), f"http://{_LOOPBACK}:{free_port()}"
         self.url = f"https://{_LOOPBACK}:{port}"
         self.ca_file = folder / "certificates" / "apiserver.crt"
@@ -119,7 +119,7 @@ class ApiServer:
             return False
 
     def _program(self, name: str, flags: dict[str, object]) -> Program:
-        command = [str(self._assets / name), *(f"--{flag}={value}" for flag, value in flags.items())]
+        command = [str(self.assets / name), *(f"--{flag}={value}" for flag, value in flags.items())]
         return Program(command, self.folder / f"{name}.log")
 
     def _apiserver_flags(self, port: int, etcd: str) -> dict[str, object]:

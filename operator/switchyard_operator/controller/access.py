@@ -10,12 +10,20 @@ import ssl
 from pathlib import Path
 from typing import Final
 
+import structlog
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.aio.config import (
+    KUBE_CONFIG_DEFAULT_LOCATION,
+    ConfigException,
+    load_incluster_config,
+    load_kube_config,
+)
 
 _UNAUTHORIZED: Final = 401
+
+_log = structlog.get_logger()
 
 
 class NoAccess(Exception):  # noqa: N818 - the name says it
@@ -56,12 +64,16 @@ class Access:
         """Send a request with the present credentials: an aiohttp client middleware."""
         await self._sign(request)
         response = await send(request)
-        if response.status == _UNAUTHORIZED:
-            response.close()
+        if response.status != _UNAUTHORIZED:
+            return response
+        try:
             self._configuration = await _configuration(self._kubeconfig)
-            await self._sign(request)
-            response = await send(request)
-        return response
+        except NoAccess as error:  # perhaps it is just being replaced
+            _log.warning("configuration_unusable", error=str(error))
+            return response
+        response.close()
+        await self._sign(request)
+        return await send(request)
 
     async def _sign(self, request: ClientRequest) -> None:
         token = await self._configuration.get_api_key_with_prefix(
@@ -73,12 +85,20 @@ class Access:
 
 async def _configuration(kubeconfig: Path | None) -> Configuration:
     configuration = Configuration()
+    in_pod = kubeconfig is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ
+    source = "the pod's service account" if in_pod else str(kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION)
     try:
-        if kubeconfig is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+        if in_pod:
             load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        elif _exists(source):
+            await load_kube_config(source, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
         else:
-            file = None if kubeconfig is None else str(kubeconfig)
-            await load_kube_config(file, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
+            raise NoAccess(f"no access to an API server: there is no {source}")
     except (ConfigException, OSError, ValueError) as error:
-        raise NoAccess(f"no access to an API server: {error}") from error
+        raise NoAccess(f"no access to an API server: {source}: {error}") from error
     return configuration
+
+
+def _exists(files: str) -> bool:
+    """Whether any file of a list such as KUBECONFIG may hold is there."""
+    return any(Path(file).is_file() for file in files.split(os.pathsep))

@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--lease-duration", type=_seconds, default=15.0, metavar="S", help="the longest that nobody leads after a crash"
     )
-    add("--workers", type=int, default=4, metavar="N", help="gateways that are written at a time")
+    add("--workers", type=_count, default=4, metavar="N", help="gateways that are written at a time")
     add("--list-period", type=_seconds, default=600.0, metavar="S", help="distance of lists beside the watches")
     add(
         "--watch-inactivity", type=_seconds, default=75.0, metavar="S", help="silence after which a watch is begun anew"
@@ -114,6 +114,13 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT, such as 0.0.0.0:8080 or [::]:8080")
     return host, int(port)
+
+
+def _count(text: str) -> int:
+    value = int(text)  # argparse turns the ValueError into words
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than 1")
+    return value
 
 
 def _seconds(text: str) -> float:
