@@ -1,16 +1,19 @@
 """The CRDs on a real API server: what it refuses, stores, fills in, merges and shows."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from apiserver.client import ALIASES, BACKENDS, GATEWAYS, Client, Object, RefusedError, Resource
+from apiserver.client import ALIASES, BACKENDS, CRDS, GATEWAYS, Client, Object, RefusedError, Resource
+from fakes.waiting import eventually
 from switchyard_operator.api.kinds import KINDS, Kind
 from switchyard_operator.api.resource import API_VERSION
 from switchyard_operator.api.status import MCPBackendStatus
 from unit.operator.verdicts import ACCEPTED, ALIAS, BACKEND, FORMS, GATEWAY, MODELS, MODELS_ALONE, RULES, Case, Refused
 
 RESOURCES: dict[str, Resource] = {BACKEND: BACKENDS, ALIAS: ALIASES, GATEWAY: GATEWAYS}
+FILES = Path(__file__).parents[2] / "crds"
 DRY = {"dryRun": "All"}
 
 
@@ -281,6 +284,33 @@ async def test_kubectl_get_tells_whether_it_works(client: Client, namespace: str
     assert cells | shown == cells
     assert names[0] == "Name"
     assert names[-1] == "Age"
+
+
+async def test_applying_the_same_crds_again_changes_nothing(client: Client) -> None:
+    """What is served is what the files say: no upgrade, and no drift for those who compare."""
+    before = {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in await client.list(CRDS)}
+    await client.install_crds(FILES)
+    after = {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in await client.list(CRDS)}
+    assert len(before) == 3
+    assert after == before
+
+
+async def test_kubectl_explain_has_the_descriptions(client: Client) -> None:
+    """It reads them from what the API server publishes, a moment after the CRDs are there."""
+
+    async def descriptions() -> list[str]:
+        published = await client.request("GET", f"/openapi/v3/apis/{API_VERSION}")
+        schemas = published["components"]["schemas"]
+        found = [each for name, each in schemas.items() if name.endswith(".MCPBackend")]
+        return [each["properties"]["spec"]["properties"]["timeouts"]["description"] for each in found]
+
+    async def is_published() -> bool:
+        try:
+            return await descriptions() == ["How long to wait."]
+        except RefusedError:
+            return False
+
+    await eventually(is_published)
 
 
 async def test_users_find_the_kinds_by_short_name_and_category(client: Client) -> None:

@@ -5,7 +5,7 @@ they cannot be set here; the reasons below are shown to whoever tries.
 """
 
 import re
-from collections import defaultdict
+from collections.abc import Iterator
 from ipaddress import IPv6Address
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -53,14 +53,14 @@ def _not_reserved(name: str) -> str:
     return name
 
 
-def _reserved_header_rules() -> tuple[Rule, ...]:
+def _reserved_header_rules() -> Iterator[Rule]:
     """For each reason, the rule that refuses its headers."""
-    refused = defaultdict[str, list[str]](list)
-    for name, why in RESERVED_HEADERS.items():
-        refused[why].append(f"self.lowerAscii() == '{name}'")
-    for prefix, why in _RESERVED_PREFIXES.items():
-        refused[why].append(f"self.lowerAscii().startsWith('{prefix}')")
-    return tuple(Rule(f"!({' || '.join(tests)})", f"cannot be set here: {why}") for why, tests in refused.items())
+    for why in dict.fromkeys((*RESERVED_HEADERS.values(), *_RESERVED_PREFIXES.values())):
+        names = [name for name, reason in RESERVED_HEADERS.items() if reason == why]
+        prefixes = [prefix for prefix, reason in _RESERVED_PREFIXES.items() if reason == why]
+        refused = [f"self.lowerAscii() in {names}"] if names else []  # a list of strings looks the same in CEL
+        refused += [f"self.lowerAscii().startsWith('{prefix}')" for prefix in prefixes]
+        yield Rule(f"!({' || '.join(refused)})", f"cannot be set here: {why}")
 
 
 HeaderName = Annotated[
