@@ -6,7 +6,7 @@ with may be old by then; every write is bound to what was read, and what changes
 What a gateway's children should hold:
 
 - of a valid gateway, what compiling makes of it;
-- of one that is refused, a config without backends, if anything was written for it before;
+- of one that is refused, a config without backends, if there is anything from before;
 - of one that is invalid, or too large for its objects, what they hold already, less the backends that may not be used any more.
 """
 
@@ -94,7 +94,7 @@ def configure(
     found_key = usable_revision_key(content_of(SECRETS, secret)) if secret is not None else None
     if found_key not in {None, key}:
         goal = _goal(item, objects, found_key or key)
-    if goal.composition.refused and config_map is None:
+    if goal.composition.refused and config_map is None and secret is None:
         return Outcome(item.uid, item.generation, goal.composition, None)
     desired = goal.desired or _remaining(item, config_map, secret, goal.why_revoked)
     if desired is None:

@@ -127,7 +127,7 @@ class Graph:
         (self._gateways.discard if change.new is None else self._gateways.add)(key)
         (self._invalid.add if change.new is not None and new is None else self._invalid.discard)(key)
         yield Work(Task.CONFIG, key)
-        if change.new is None:
+        if (old is None) != (new is None):
             aliases = self._objects.aliases.within(key.namespace).values()
             yield from (Work(Task.ALIAS_STATUS, alias.key) for alias in aliases if _may_mean(alias, key))
 
