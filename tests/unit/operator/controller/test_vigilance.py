@@ -1,0 +1,113 @@
+"""Whether the watches bring what there is to see."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from switchyard_operator.controller.resources import BACKENDS, GATEWAYS, Stream
+from switchyard_operator.controller.vigilance import BEAT_LIMIT_S, DEBT_LIMIT_S, START_LIMIT_S, Vigilance
+
+BACKENDS_STREAM = Stream(BACKENDS, None)
+GATEWAYS_STREAM = Stream(GATEWAYS, "agents")
+
+
+def at(version: str) -> dict[str, Any]:
+    """An object of this version."""
+    return {"metadata": {"name": "a", "resourceVersion": version}}
+
+
+@pytest.fixture
+def vigilance() -> Vigilance:
+    """Over two watches that have listed at second 0, with a thread that beats whenever it is asked."""
+    vigilance = Vigilance.over([BACKENDS_STREAM, GATEWAYS_STREAM], 0)
+    vigilance.listing(BACKENDS_STREAM)
+    vigilance.listing(GATEWAYS_STREAM)
+    return vigilance
+
+
+def faults(vigilance: Vigilance, now: float) -> list[str]:
+    """What is wrong at this time, with a thread that is alive."""
+    vigilance.beat(now)
+    return list(vigilance.faults(now))
+
+
+def test_a_quiet_cluster_is_well(vigilance: Vigilance) -> None:
+    """Nothing happens for hours: nothing is owed."""
+    vigilance.found(BACKENDS_STREAM, [], 10)
+    assert faults(vigilance, 100_000) == []
+
+
+@pytest.mark.parametrize(
+    "payment",
+    [
+        lambda vigilance: vigilance.brought(BACKENDS_STREAM, at("7")),
+        lambda vigilance: vigilance.brought(BACKENDS_STREAM, at("9")),
+    ],
+    ids=["the object itself", "something later"],
+)
+def test_what_a_list_found_is_owed_until_the_watch_brings_it(
+    vigilance: Vigilance, payment: Callable[[Vigilance], None]
+) -> None:
+    """A version that the watch has not reached becomes a fault in time, and none once it is reached or overtaken."""
+    vigilance.brought(BACKENDS_STREAM, at("5"))
+    vigilance.found(BACKENDS_STREAM, [at("3"), at("7")], 10)
+    assert faults(vigilance, 10 + DEBT_LIMIT_S) == []
+    assert faults(vigilance, 11 + DEBT_LIMIT_S) == [
+        "the watch of mcpbackends.switchyard.dev has brought nothing for 151 s of what there is"
+    ]
+    payment(vigilance)
+    assert faults(vigilance, 11 + DEBT_LIMIT_S) == []
+
+
+def test_an_older_event_pays_nothing(vigilance: Vigilance) -> None:
+    """A watch that brings something, but not as far as the list saw, is still behind."""
+    vigilance.found(BACKENDS_STREAM, [at("7")], 10)
+    vigilance.brought(BACKENDS_STREAM, at("6"))
+    assert len(faults(vigilance, 11 + DEBT_LIMIT_S)) == 1
+
+
+def test_newer_lists_do_not_prolong_a_debt(vigilance: Vigilance) -> None:
+    """Objects that go on changing must not hide a watch that has hung since the first list."""
+    vigilance.found(BACKENDS_STREAM, [at("7")], 10)
+    vigilance.found(BACKENDS_STREAM, [at("8")], DEBT_LIMIT_S)
+    assert len(faults(vigilance, 11 + DEBT_LIMIT_S)) == 1
+
+
+def test_a_new_debt_has_its_own_time(vigilance: Vigilance) -> None:
+    """Once paid, an old debt does not count against the next."""
+    vigilance.found(BACKENDS_STREAM, [at("7")], 10)
+    vigilance.brought(BACKENDS_STREAM, at("7"))
+    vigilance.found(BACKENDS_STREAM, [at("8")], DEBT_LIMIT_S)
+    assert faults(vigilance, 11 + DEBT_LIMIT_S) == []
+
+
+def test_watches_answer_for_themselves(vigilance: Vigilance) -> None:
+    """What one watch brings does not pay for another."""
+    vigilance.found(GATEWAYS_STREAM, [at("7")], 10)
+    vigilance.brought(BACKENDS_STREAM, at("9"))
+    assert faults(vigilance, 11 + DEBT_LIMIT_S) == [
+        "the watch of mcpgateways.switchyard.dev in agents has brought nothing for 151 s of what there is"
+    ]
+
+
+def test_versions_that_are_no_numbers_prove_nothing(vigilance: Vigilance) -> None:
+    """An API server that counts otherwise is not held against the watch."""
+    vigilance.found(BACKENDS_STREAM, [at("x7")], 10)
+    assert faults(vigilance, 100_000) == []
+
+
+def test_a_watch_that_never_begins_is_a_fault() -> None:
+    """What discovery did not show it, kopf does not watch and says so in a log line alone."""
+    vigilance = Vigilance.over([BACKENDS_STREAM], 0)
+    assert faults(vigilance, START_LIMIT_S) == []
+    assert faults(vigilance, START_LIMIT_S + 1) == ["the watch of mcpbackends.switchyard.dev has not begun"]
+    vigilance.listing(BACKENDS_STREAM)
+    assert faults(vigilance, START_LIMIT_S + 1) == []
+
+
+def test_a_thread_without_a_sign_of_life_is_a_fault(vigilance: Vigilance) -> None:
+    """The loop of kopf has stopped: nothing it holds can be trusted to come."""
+    vigilance.beat(100)
+    assert list(vigilance.faults(100 + BEAT_LIMIT_S)) == []
+    assert list(vigilance.faults(101 + BEAT_LIMIT_S)) == ["the thread of watches has given no sign of life for 61 s"]
