@@ -4,7 +4,7 @@ A reference that does not resolve costs its backend alone. The backend then keep
 else's names change, and its section holds neither address nor credentials.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,9 +26,14 @@ UNKNOWN_REVISION: Final = "made-by-the-operator"
 _DIGITS_IN_NAMES: Final = 12
 
 
-def findings(backend: MCPBackend, objects: Objects, *, cluster: bool) -> tuple[Report, ...]:
-    """What is to be said of a backend whoever uses it: references that lead nowhere, fields of later releases."""
-    return tuple(_findings(backend, dict(Credentials(objects, backend.key.namespace, cluster).of(backend))))
+def findings(
+    backend: MCPBackend, objects: Objects, *, cluster: bool, hidden: Collection[Key] = ()
+) -> tuple[Report, ...]:
+    """What is to be said of a backend whoever uses it: references that lead nowhere, fields of later releases.
+
+    ``hidden`` are Secrets that are known to exist without the label by which they are seen.
+    """
+    return tuple(_findings(backend, dict(Credentials(objects, backend.key.namespace, cluster, hidden).of(backend))))
 
 
 def left_out(key: Key, prefix: str | None, reason: str) -> config.Backend:

@@ -6,8 +6,9 @@ was read from; where revisions are known, a part of the revision is added (:mod:
 
 import hashlib
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.fields import FieldPath
@@ -16,6 +17,32 @@ from switchyard_operator.api.references import CaRef, ClientCertificateRef, Secr
 from switchyard_operator.api.resource import CREDENTIAL_LABEL, Key
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason
+
+Reference: TypeAlias = SecretKeyRef | CaRef | ClientCertificateRef
+
+_BEARER: Final[FieldPath] = ("spec", "auth", "secretKeyRef")
+
+
+def secrets_of(backend: MCPBackend) -> set[Key]:
+    """The Secrets that a backend refers to."""
+    return {
+        Key(backend.key.namespace, ref.name)
+        for _, ref in _references(backend)
+        if not isinstance(ref, CaRef) or ref.kind == "Secret"
+    }
+
+
+def _references(backend: MCPBackend) -> Iterator[tuple[FieldPath, Reference]]:
+    spec = backend.spec
+    for index, header in enumerate(spec.headers):
+        if header.value_from is not None:
+            yield ("spec", "headers", index, "valueFrom", "secretKeyRef"), header.value_from.secret_key_ref
+    if spec.auth.secret_key_ref is not None:
+        yield _BEARER, spec.auth.secret_key_ref
+    if spec.tls.ca_ref is not None:
+        yield ("spec", "tls", "caRef"), spec.tls.ca_ref
+    if spec.tls.client_certificate_ref is not None:
+        yield ("spec", "tls", "clientCertificateRef"), spec.tls.client_certificate_ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +77,15 @@ class Credentials:
     namespace: str
     require_label: bool
     """Whether what is referred to must carry the label ``switchyard.dev/credential``, as in a cluster."""
+    hidden: Collection[Key] = ()
+    """Secrets that are known to exist without the label."""
 
     def of(self, backend: MCPBackend) -> Iterator[tuple[FieldPath, Material | Unresolved]]:
         """Every reference of the backend by the path of its field, resolved or not."""
-        spec = backend.spec
-        for index, header in enumerate(spec.headers):
-            if header.value_from is not None:
-                path: FieldPath = ("spec", "headers", index, "valueFrom", "secretKeyRef")
-                yield path, self._follow(path, header.value_from.secret_key_ref)
-        if spec.auth.secret_key_ref is not None:
-            path = ("spec", "auth", "secretKeyRef")
-            yield path, self._follow(path, spec.auth.secret_key_ref, bearer=True)
-        if spec.tls.ca_ref is not None:
-            path = ("spec", "tls", "caRef")
-            yield path, self._follow(path, spec.tls.ca_ref)
-        if spec.tls.client_certificate_ref is not None:
-            path = ("spec", "tls", "clientCertificateRef")
-            yield path, self._follow(path, spec.tls.client_certificate_ref)
+        for path, ref in _references(backend):
+            yield path, self._follow(path, ref, bearer=path == _BEARER)
 
-    def _follow(
-        self, path: FieldPath, ref: SecretKeyRef | CaRef | ClientCertificateRef, *, bearer: bool = False
-    ) -> Material | Unresolved:
+    def _follow(self, path: FieldPath, ref: Reference, *, bearer: bool = False) -> Material | Unresolved:
         try:
             match ref:
                 case SecretKeyRef():
@@ -112,10 +127,11 @@ class Credentials:
         return self._material("ClientCertificate", ref.name, "", chain.rstrip() + b"\n" + key.rstrip() + b"\n")
 
     def _secret(self, name: str, key: str) -> bytes:
-        secret = self.objects.secrets.get(Key(self.namespace, name))
-        if secret is None:
+        place = Key(self.namespace, name)
+        secret = self.objects.secrets.get(place)
+        if secret is None and place not in self.hidden:
             raise _Failure(Reason.SECRET_NOT_FOUND, self._absent("Secret", name))
-        if self.require_label and secret.labels.get(CREDENTIAL_LABEL) != "true":
+        if secret is None or (self.require_label and secret.labels.get(CREDENTIAL_LABEL) != "true"):
             message = f'Secret {self._at(name)} lacks the label {CREDENTIAL_LABEL}: "true"'
             raise _Failure(Reason.SECRET_NOT_LABELLED, message)
         if key not in secret.data:

@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 import aiohttp
 import msgspec
 
+from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.observed import FIELD_MANAGER
 from switchyard_operator.controller.resources import Resource
@@ -23,6 +24,7 @@ REQUEST_S: Final = 30.0
 """The most that one request may take, its answer included."""
 
 _JSON: Final = "application/json"
+_METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
 _MERGE: Final = "application/merge-patch+json"
 
@@ -67,7 +69,7 @@ class Kube:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=access.tls()),
             timeout=aiohttp.ClientTimeout(total=REQUEST_S, sock_connect=CONNECT_S),
-            headers={"User-Agent": f"{FIELD_MANAGER}/{__version__}", "Accept": _JSON},
+            headers={"User-Agent": f"{FIELD_MANAGER}/{__version__}"},
             middlewares=(access.authorize,),
             proxy=access.proxy,
         )
@@ -92,6 +94,16 @@ class Kube:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
+
+    async def exists(self, resource: Resource, key: Key) -> bool:
+        """Whether there is such an object. Its content is not asked for; where we may not ask, the answer is no."""
+        try:
+            await self._request("GET", resource.path(*key), accept=_METADATA)
+        except ApiError as error:
+            if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN}:
+                return False
+            raise
+        return True
 
     async def page(
         self,
@@ -150,9 +162,10 @@ class Kube:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
         content_type: str = _JSON,
+        accept: str = _JSON,
     ) -> dict[str, Any]:
         data = None if body is None else msgspec.json.encode(body)
-        headers = {} if body is None else {"Content-Type": content_type}
+        headers = {"Accept": accept} | ({} if body is None else {"Content-Type": content_type})
         try:
             async with self._session.request(
                 method, self._server + path, params=query, data=data, headers=headers

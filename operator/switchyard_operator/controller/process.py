@@ -177,6 +177,7 @@ class Replica:
             self._configs.outcomes,
             self._rollout.counts,
             self._prober.reaches,
+            kube.exists,
             self._queue.__contains__,
             self._queue.add,
             writer,

@@ -4,13 +4,14 @@ Nothing is said of a gateway before it was compiled as it is now, nor of an alia
 be compiled: to readers, ``observedGeneration`` and the API server's default of a status say that something is under way.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.credentials import secrets_of
 from switchyard_operator.controller.configure import Outcome
-from switchyard_operator.controller.resources import ALIASES, BACKENDS, GATEWAYS, Resource
+from switchyard_operator.controller.resources import ALIASES, BACKENDS, GATEWAYS, SECRETS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.alias import assess_alias, standings
 from switchyard_operator.controller.status.assessment import Assessment
@@ -27,8 +28,8 @@ from switchyard_operator.controller.work import Task, Work
 class Statuses:
     """Does the work on statuses.
 
-    ``outcomes`` and ``pods`` tell of gateways; ``reaches`` of backends, by uid, as far as they were probed; ``awaited`` whether some work
-    is still to be done; ``due`` has work done, not before so many seconds have passed. Every method raises what
+    ``outcomes`` and ``pods`` tell of gateways; ``reaches`` of backends, by uid, as far as they were probed; ``exists`` whether there is an
+    object that may not be seen; ``awaited`` whether some work is still to be done; ``due`` has work done, not before so many seconds have passed. Every method raises what
     :meth:`.StatusWriter.write` does.
     """
 
@@ -38,6 +39,7 @@ class Statuses:
         outcomes: Mapping[Key, Outcome],
         pods: Callable[[Key], PodCounts],
         reaches: Mapping[str, Reach],
+        exists: Callable[[Resource, Key], Awaitable[bool]],
         awaited: Callable[[Work], bool],
         due: Callable[[Work, float], None],
         writer: StatusWriter,
@@ -46,6 +48,7 @@ class Statuses:
         self._outcomes = outcomes
         self._pods = pods
         self._reaches = reaches
+        self._exists = exists
         self._awaited = awaited
         self._due = due
         self._writer = writer
@@ -74,7 +77,10 @@ class Statuses:
         item = self._store.backends.get(key)
         if item is None:
             return
-        assessment = assess_backend(item, self._store.objects, self._reach(item))
+        hidden = set() if item.model is None else await self._hidden(item.model)
+        if self._store.backends.get(key) is not item:
+            return  # changed meanwhile, which is work of its own
+        assessment = assess_backend(item, self._store.objects, self._reach(item), hidden)
         await self._write(Work(Task.BACKEND_STATUS, key), BACKENDS, item, assessment)
 
     async def alias(self, key: Key) -> None:
@@ -88,6 +94,11 @@ class Statuses:
             self._held_back.setdefault(key.namespace, set()).add(key)
             return
         await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+
+    async def _hidden(self, backend: MCPBackend) -> set[Key]:
+        """The Secrets it refers to that exist and are not seen. Asked for, since nothing else tells a slip from what may come."""
+        missing = sorted(secrets_of(backend) - self._store.objects.secrets.keys())
+        return {key for key in missing if await self._exists(SECRETS, key)}
 
     def _reach(self, item: Item[MCPBackend]) -> Reach:
         return self._reaches.get(item.uid) or Reach.recalled(item.status)

@@ -1,9 +1,9 @@
 """What is said of an MCPBackend: of itself alone, whoever uses it or not."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from switchyard_operator.api.backend import MCPBackend
-from switchyard_operator.api.resource import Ref
+from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.compile.backends import findings
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
@@ -13,9 +13,12 @@ from switchyard_operator.controller.status.conditions import Condition, Truth, c
 from switchyard_operator.controller.status.probed import ProbeReason, Reach
 
 
-def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach) -> Assessment:
-    """The backend's status. ``Ready`` = accepted and resolved; whether it answers stands beside that."""
-    reports = [] if item.model is None else list(_reports(item.model, objects))
+def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach, hidden: Collection[Key] = ()) -> Assessment:
+    """The backend's status. ``Ready`` = accepted and resolved; whether it answers stands beside that.
+
+    ``hidden`` are Secrets that are known to exist without the label by which they are seen.
+    """
+    reports = [] if item.model is None else list(_reports(item.model, objects, hidden))
     parts = (accepted(item.faults, reports), resolved(item.faults, reports))
     ready = ready_if(parts, "is accepted, and all its references resolve")
     seen = _seen(reach, ready)
@@ -29,8 +32,8 @@ def _seen(reach: Reach, ready: Condition) -> Reach:
     return Reach() if reach.reason is ProbeReason.NOT_RESOLVED else reach
 
 
-def _reports(backend: MCPBackend, objects: Objects) -> Iterator[Report]:
-    yield from findings(backend, objects, cluster=True)
+def _reports(backend: MCPBackend, objects: Objects, hidden: Collection[Key]) -> Iterator[Report]:
+    yield from findings(backend, objects, cluster=True, hidden=hidden)
     if backend.spec.allowed_namespaces.from_ == "Selector" and not objects.namespaces:
         message = "the operator may not read namespaces, so that no other namespace is admitted by its labels"
         path = ("spec", "allowedNamespaces", "selector")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.objects import Namespace, Objects
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment
@@ -248,6 +249,17 @@ def test_a_message_names_the_field_and_what_to_do() -> None:
         'spec.auth.secretKeyRef: there is no Secret agents/gh with the label switchyard.dev/credential: "true"; '
         "the backend is left out"
     )
+
+
+def test_a_secret_that_is_there_and_may_not_be_seen_is_a_slip() -> None:
+    """Waiting does not help; with one that is absent it may."""
+    item = held(backend("github", auth=BEARER))
+    assessment = assess_backend(item, Objects(), Reach(), {Key("agents", "gh")})
+    assert in_short(assessment)[1] == "ResolvedRefs=False SecretNotLabelled"
+    assert message(assessment, "ResolvedRefs") == (
+        'spec.auth.secretKeyRef: Secret agents/gh lacks the label switchyard.dev/credential: "true"; the backend is left out'
+    )
+    assert reading(assessment) == "Failed"
 
 
 def test_a_backend_that_no_longer_answers_keeps_what_it_last_said() -> None:

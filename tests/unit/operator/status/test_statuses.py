@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import compile_gateway
 from switchyard_operator.controller.configure import Outcome
 from switchyard_operator.controller.metrics import Metrics
-from switchyard_operator.controller.resources import ALIASES, BACKENDS, EVENTS, GATEWAYS, Resource
+from switchyard_operator.controller.resources import ALIASES, BACKENDS, EVENTS, GATEWAYS, SECRETS, Resource
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, Writing, Written
 from switchyard_operator.controller.status.probed import Answer, ProbeReason, Reach
@@ -35,6 +36,7 @@ class Controller:
         self.outcomes: dict[Key, Outcome] = {}
         self.reaches: dict[str, Reach] = {}
         self.awaited: set[Work] = set()
+        self.hidden: set[Key] = set()
         self.due: list[tuple[Work, float]] = []
         self.writes: list[str] = []
         writer = StatusWriter(self, "replica", lambda: None, self.seen, Metrics(CollectorRegistry()))
@@ -43,27 +45,34 @@ class Controller:
             self.outcomes,
             lambda _: PodCounts(2, 1, 1),
             self.reaches,
+            self.exists,
             self.awaited.__contains__,
             lambda work, after_s: self.due.append((work, after_s)),
             writer,
         )
         self.version = 100
+        self.specs: dict[Resource, dict[str, Any]] = {}
         for resource in SPECS:
             self.declare(resource)
 
-    def declare(self, resource: Resource, generation: int = 1, **status: Any) -> None:
-        """An object, or a new generation of it."""
+    def declare(self, resource: Resource, generation: int = 1, **more: Any) -> None:
+        """An object, or a new generation of it with more in its spec."""
         self.version += 1
         name, spec = SPECS[resource]
+        spec = self.specs[resource] = spec | more
         metadata = {"namespace": "agents", "name": name, "uid": f"uid-{name}", "generation": generation}
         metadata["resourceVersion"] = str(self.version)
-        self.store.event(resource, "MODIFIED", {"metadata": metadata, "spec": spec, "status": status})
+        self.store.event(resource, "MODIFIED", {"metadata": metadata, "spec": spec})
 
     def compile(self, generation: int = 1) -> None:
         """The gateway as it is declared now, compiled and written."""
         composition = Composition.of(compile_gateway(self.store.objects, MAIN, revision_key=None, cluster=True))
         writing = Writing(Written.PROGRAMMED, "the config is written", "c0ffee")
         self.outcomes[MAIN] = Outcome("uid-main", generation, composition, writing)
+
+    async def exists(self, resource: Resource, key: Key) -> bool:
+        assert resource is SECRETS
+        return key in self.hidden
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> dict[str, Any]:
         assert resource is EVENTS
@@ -77,7 +86,7 @@ class Controller:
         metadata = {**body["metadata"], "resourceVersion": str(self.version)}
         metadata["generation"] = body["status"]["observedGeneration"]
         self.writes.append(str(resource.kind))
-        return {**body, "metadata": metadata, "spec": SPECS[resource][1]}
+        return {**body, "metadata": metadata, "spec": self.specs[resource]}
 
     def seen(self, resource: Resource, answer: Mapping[str, Any]) -> None:
         assert self.store.event(resource, "MODIFIED", answer) is None
@@ -147,6 +156,19 @@ async def test_a_backend_not_probed_by_this_process_keeps_what_was_said() -> Non
     controller.reaches.clear()
     await controller.statuses.backend(GITHUB)
     assert controller.writes == ["MCPBackend"]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "reason"), [(set(), "SecretNotFound"), ({Key("agents", "gh")}, "SecretNotLabelled")]
+)
+async def test_a_secret_that_is_not_seen_is_asked_for(hidden: set[Key], reason: str) -> None:
+    """It is absent, or its owner has not labelled it."""
+    controller = Controller()
+    controller.hidden = hidden
+    auth = {"type": "Bearer", "secretKeyRef": {"name": "gh", "key": "token"}}
+    controller.declare(BACKENDS, generation=2, auth=auth)
+    await controller.statuses.backend(GITHUB)
+    assert [each["reason"] for each in controller.status(BACKENDS)["conditions"] if each["type"] == "Ready"] == [reason]
 
 
 async def test_what_has_to_wait_is_due_later() -> None:
