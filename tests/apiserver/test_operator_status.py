@@ -141,6 +141,17 @@ async def test_a_secret_that_comes_late_is_waited_for_and_told_of_once(
     assert "s3cret" not in str(found["status"])
 
 
+async def test_a_secret_without_the_label_is_a_mistake_of_its_own(
+    operator: Replica, client: Client, namespace: str, watched: Watched
+) -> None:
+    """Its owner has to act; as soon as the label is there, all is well."""
+    await client.create(SECRETS, namespace, credential("token", "s3cret", labelled=False))
+    await client.create(BACKENDS, namespace, backend("one", auth=bearer("token")))
+    await watched.becomes(BACKENDS, "one", "Stalled=True SecretNotLabelled", "Failed")
+    await client.patch(SECRETS, namespace, "token", {"metadata": {"labels": {"switchyard.dev/credential": "true"}}})
+    await watched.becomes(BACKENDS, "one", "Ready=True Ready", "Current")
+
+
 async def test_a_mistake_reads_as_failed_until_it_is_corrected(
     operator: Replica, client: Client, namespace: str, watched: Watched
 ) -> None:
