@@ -1,0 +1,43 @@
+"""What users read about statuses is true."""
+
+from pathlib import Path
+
+import yaml
+
+from switchyard_operator.controller.status.gateway import Written
+from switchyard_operator.controller.status.probed import ProbeReason
+
+PAGE = (Path(__file__).parents[4] / "docs" / "status.md").read_text()
+
+
+def rows(heading: str) -> list[str]:
+    """The first words of the rows of a section's table."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
+
+
+def test_every_reason_is_explained() -> None:
+    """Users search for the word they were shown."""
+    of_ready = ["Pending", "Invalid", "Refused", "Degraded", "NotWritten"]
+    assert rows("Reasons") == [*of_ready, *Written, *ProbeReason]
+
+
+def test_every_condition_is_explained() -> None:
+    """In the order in which they are given."""
+    assert rows("Conditions") == [
+        "Accepted",
+        "ResolvedRefs",
+        "Programmed",
+        "Reachable",
+        "Reconciling",
+        "Stalled",
+        "Ready",
+    ]
+
+
+def test_the_script_for_argo_cd_is_where_it_is_looked_for() -> None:
+    """In the ConfigMap's YAML within YAML."""
+    block = PAGE.split("```yaml\n")[1].split("```")[0]
+    customizations = yaml.safe_load(yaml.safe_load(block)["data"]["resource.customizations"])
+    assert list(customizations) == ["switchyard.dev/*"]
+    assert customizations["switchyard.dev/*"]["health.lua"].startswith("local status = obj.status or {}\n")
