@@ -47,7 +47,7 @@ from switchyard_operator.controller.rollout import Rollout
 from switchyard_operator.controller.shelf import Change
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import Reach
-from switchyard_operator.controller.status.writer import StatusWriter
+from switchyard_operator.controller.status.writer import DISTANCE_S, StatusWriter
 from switchyard_operator.controller.statuses import Statuses
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.vigilance import Vigilance
@@ -308,7 +308,8 @@ class Replica:
         """A look at a backend has brought something: it may be another number of tools."""
         self._queue.add(Work(Task.BACKEND_STATUS, backend))
         for gateway in self._graph.gateways_of(backend):
-            self._queue.add(Work(Task.GATEWAY_STATUS, gateway))
+            # Later, so that many backends that are looked at in turn are one change of a count.
+            self._queue.add(Work(Task.GATEWAY_STATUS, gateway), DISTANCE_S)
 
     def _section(self, key: Key) -> tuple[str, Section] | None:
         item = self._store.backends.get(key)
