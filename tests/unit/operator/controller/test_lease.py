@@ -271,17 +271,22 @@ class Process:
             next(self.rounds)
 
 
-MOMENTS = st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0, 8), st.booleans()), max_size=120)
+PASSED_S = st.sampled_from([0.0, 0.1, 3.0, 7.5, 9.9, 15.0, 40.0])
+MOMENTS = st.lists(
+    st.tuples(st.sampled_from([0, 1]), PASSED_S, st.sampled_from([1, 2, 5, 10]), st.booleans()),
+    min_size=10,
+    max_size=60,
+)
 
 
-@settings(max_examples=400, deadline=None)
-@given(MOMENTS, st.floats(-1e6, 1e6), st.integers(1, 6))
-def test_there_are_never_two_who_may_write(moments: list[tuple[int, float, bool]], offset: float, steps: int) -> None:
+@settings(max_examples=300, deadline=None)
+@given(MOMENTS, st.floats(-1e6, 1e6))
+def test_there_are_never_two_who_may_write(moments: list[tuple[int, float, int, bool]], offset: float) -> None:
     """However long each is stopped, wherever it is stopped, whatever its clock says, whichever answers are lost."""
     lease, real = Lease(), Clock()
     processes = [Process("one", 0.0, lease, real), Process("two", offset, lease, real)]
     terms: list[tuple[str, int | None]] = []
-    for which, passed, lost in moments:
+    for which, passed, steps, lost in moments:
         real.time += passed
         for _ in range(steps):
             processes[which].step(lost=lost)
