@@ -26,7 +26,7 @@ from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.downstream.accepting import Accepting
-from switchyard_sidecar.downstream.bodies import BODY_BYTES, Bodies
+from switchyard_sidecar.downstream.bodies import Bodies
 from switchyard_sidecar.downstream.endpoint import Endpoint
 from switchyard_sidecar.downstream.guard import Guard
 from switchyard_sidecar.downstream.http import Server
@@ -120,7 +120,7 @@ class Sidecar:
         self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients, absence="NotFound")
         bodies = Bodies(pace.clients)
         self._endpoint = Endpoint(self._service, bodies, self._guard(_NOTHING))
-        self._server = Server(self._endpoint.handle, pace.clients, self._service.express, body_bytes=BODY_BYTES)
+        self._server = Server(self._endpoint.handle, pace.clients, self._service.express)
         most = min(pace.clients.connections, files.for_clients())
         self._accepting = Accepting(self._server, most, streams=lambda: len(self._service.hub))
         self.state = State(self.gateway, self._service, bodies, self._accepting)

@@ -12,7 +12,7 @@ import heapq
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import lru_cache
 from http import HTTPStatus
 from operator import itemgetter
 from typing import Any, Final, Protocol, cast
@@ -202,12 +202,11 @@ def rpc_error(error: McpError, request_id: bytes | None, status: int, fields: Fi
 class Server(web.Server):
     """Makes one protocol object a connection. Close it with ``await shutdown(seconds)``."""
 
-    def __init__(self, handler: Handler, pace: Pace, express: Express, *, body_bytes: int) -> None:
+    def __init__(self, handler: Handler, pace: Pace, express: Express) -> None:
         self._pace = pace
         self._express = express
         super().__init__(
             handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
-            request_factory=partial(_make_request, body_bytes),
             handler_cancellation=True,
         )
 
@@ -364,13 +363,6 @@ class _Connection(RequestHandler):
         reply = rpc_error(error, None, status)
         reply.keep_alive = False
         return reply  # type: ignore[return-value] # as in Server
-
-
-def _make_request(
-    body_bytes: int, message: Any, payload: Any, protocol: Any, writer: Any, task: Any
-) -> web.BaseRequest:
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=body_bytes)
 
 
 def _is_exactly(received: bytes, request: web.BaseRequest) -> bool:

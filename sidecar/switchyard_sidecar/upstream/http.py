@@ -3,7 +3,8 @@
 What is not left to the library's defaults, and why:
 
 - No limit on connections in total or per host: a few hundred listening backends would use it up. What bounds them is that each
-  backend has one change stream, one read of its list, and ``Pace.calls`` calls.
+  backend has one change stream, one read of its list, ``Pace.calls`` calls and as many streams as ``Pace.sessions``. When
+  files run out all the same, that is said as what it is, and held against no backend.
 - No total timeout (it would end streams): whoever sends a request sets its limit. Connecting has the backend's own.
 - Idle connections are kept 4 s, less than common servers keep theirs (uvicorn: 5 s), so that a POST is seldom written into a
   connection that is just being closed. A request that may be repeated is, once.

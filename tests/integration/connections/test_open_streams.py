@@ -432,7 +432,7 @@ async def test_stream_over_tls_is_like_any_other(tmp_path: Path) -> None:
     async def handler(request: web.BaseRequest) -> Answer:
         return streams.listen(request, (), hub, b'"%b"' % LARGE.encode(), Filter(tools_list_changed=True))
 
-    server = Server(handler, downstream_pace.Pace(), Express(1), body_bytes=100)
+    server = Server(handler, downstream_pace.Pace(), Express(1))
     listener = await asyncio.get_running_loop().create_server(
         server, "127.0.0.1", 0, ssl=certificate.server(wants_client=False)
     )
