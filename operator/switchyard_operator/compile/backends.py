@@ -24,6 +24,7 @@ from switchyard_sidecar.config.load import revision
 UNKNOWN_REVISION: Final = "made-by-the-operator"
 """Stands for revisions where no key is at hand."""
 _DIGITS_IN_NAMES: Final = 12
+_EVERY_TOOL: Final = ToolFilter()
 
 
 def findings(
@@ -166,7 +167,7 @@ class BackendCompiler:
             filters=tuple(
                 config.ToolFilter(include=each.include, exclude=each.exclude)
                 for each in (spec.tools, member.entry.tools)
-                if each is not None and each != ToolFilter()
+                if each is not None and each != _EVERY_TOOL
             ),
             cache=config.Cache(
                 min_ttl_ms=spec.cache.min_ttl.ms,

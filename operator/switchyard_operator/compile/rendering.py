@@ -4,24 +4,29 @@ import hashlib
 import json
 from typing import Any
 
+import msgspec
+
 from switchyard_sidecar.config.model import GatewayConfig
 
 
 def render(config: GatewayConfig) -> bytes:
     """The file: all values spelled out (absent ones left out), keys sorted, indented for people who look at it."""
-    return (json.dumps(_tree(config), sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
+    return msgspec.json.format(_canonical(_tree(config)), indent=2) + b"\n"
 
 
 def config_hash(config: GatewayConfig) -> str:
     """Hex SHA-256 over the canonical JSON of everything but the hash itself."""
     tree = {name: value for name, value in _tree(config).items() if name != "configHash"}
-    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical(tree)).hexdigest()
 
 
 def sealed(config: GatewayConfig) -> GatewayConfig:
     """The config with its own hash in it."""
     return config.model_copy(update={"config_hash": config_hash(config)})
+
+
+def _canonical(tree: dict[str, Any]) -> bytes:
+    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _tree(config: GatewayConfig) -> dict[str, Any]:

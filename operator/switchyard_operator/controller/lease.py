@@ -3,8 +3,9 @@
 How it holds, with nobody's wall clock compared with anybody else's:
 
 1. A holder may write until two thirds of the duration after it *sent* the last renewal that was answered with success.
-2. Another replica takes over when it has seen the same record for a whole duration, by its own monotonic clock. It cannot have seen
-   it before it was sent, so that the holder stopped writing a third of the duration earlier: time for a write that was on its way.
+2. Another replica takes over when it has seen the same version for a whole duration, by its own monotonic clock. It cannot have
+   seen it before it was sent, so that the holder stopped writing a third of the duration earlier: time for a write that was on
+   its way.
 3. Every change of the record is bound to the resource version that was read. Whoever was stopped for a while in between, and
    acts on what it saw long ago, gets a conflict; so does the slower of two who take over at once.
 4. Whether an attempt succeeded that was not answered is not known, so that it gives no right to write.
@@ -29,12 +30,11 @@ _RELEASED_S: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a Lease says."""
+    """What a Lease says, as far as anything depends on it."""
 
     holder: str
     """Empty: nobody's."""
     duration_s: float
-    renewed: str
     acquired: str
     transitions: int
 
@@ -45,7 +45,6 @@ class Record:
         return cls(
             holder=spec.get("holderIdentity") or "",
             duration_s=spec.get("leaseDurationSeconds") or 0,
-            renewed=spec.get("renewTime") or "",
             acquired=spec.get("acquireTime") or "",
             transitions=spec.get("leaseTransitions") or 0,
         )
@@ -76,7 +75,7 @@ class Leadership:
         self._record: Record | None = None
         self._metadata: Mapping[str, Any] = {}
         self._seen_at = now()
-        """When the record was first seen as it is."""
+        """When the Lease was first seen as it is."""
         self._sent_at = now()
         self._renewed_at: float | None = None
         """When the last renewal was sent that is known to have succeeded; ``None`` when the lease is not ours."""
@@ -93,9 +92,11 @@ class Leadership:
     def saw(self, lease: Mapping[str, Any] | None) -> None:
         """The Lease as it was just read; ``None`` when there is none."""
         record = None if lease is None else Record.of(lease)
-        if record != self._record:
-            self._record, self._seen_at = record, self._now()
-        self._metadata = {} if lease is None else lease["metadata"]
+        metadata = {} if lease is None else lease["metadata"]
+        # By its version, not by the times in it: a holder whose clock stands still renews it all the same.
+        if metadata.get("resourceVersion") != self._metadata.get("resourceVersion"):
+            self._seen_at = self._now()
+        self._record, self._metadata = record, metadata
         if record is None or record.holder != self.identity:
             self._renewed_at = None
 

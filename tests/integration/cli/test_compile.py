@@ -123,8 +123,8 @@ def test_findings_are_printed_with_their_places_and_the_rest_is_compiled(tmp_pat
     assert done.stderr.splitlines() == [
         "note: not used here: 1 Deployment",
         (
-            f"error: {folder}/b.yaml:5:47: MCPBackend agents/a: spec.auth.secretKeyRef: there is no Secret agents/gh; the "
-            "backend is left out [SecretNotFound]"
+            f"error: {folder}/b.yaml:5:47: MCPBackend agents/a: spec.auth.secretKeyRef: there is no Secret agents/gh with the "
+            'label switchyard.dev/credential: "true"; the backend is left out [SecretNotFound]'
         ),
         (
             f"error: {folder}/a.yaml:5:30: MCPGateway agents/main: spec.backends[1]: there is no MCPBackend agents/gone "

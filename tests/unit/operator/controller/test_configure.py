@@ -194,19 +194,30 @@ class Unwatched(Cluster):
 
 
 @pytest.mark.parametrize("resource", [CONFIG_MAPS, SECRETS])
-@pytest.mark.parametrize("owner", [None, {"kind": "MCPGateway", "name": "main", "uid": "another", "controller": True}])
-def test_a_strangers_object_is_never_touched(resource: Any, owner: dict[str, Any] | None) -> None:
-    """Not even one that carries our labels, nor one that a former gateway of this name controls."""
+@pytest.mark.parametrize(
+    ("owner", "result"),
+    [
+        (None, Written.NAME_CONFLICT),
+        ({"apiVersion": "v1", "kind": "Pod", "name": "main", "controller": True}, Written.NAME_CONFLICT),
+        (
+            {"apiVersion": "switchyard.dev/v1alpha1", "kind": "MCPGateway", "name": "main", "controller": True},
+            Written.BEING_DELETED,
+        ),
+    ],
+    ids=["nobody's", "a stranger's", "an earlier gateway's"],
+)
+def test_a_strangers_object_is_never_touched(resource: Any, owner: dict[str, Any] | None, result: Written) -> None:
+    """Not even one that carries our labels, nor one of an earlier gateway of this name, which garbage collection will take."""
     cluster = Cluster()
     declare(cluster)
     labels = {"switchyard.dev/credential": "child", "switchyard.dev/config-of": "main"}
     raw = cluster.put(resource, CHILD, labels=labels, data={"mine": "bWluZQ=="})
     if owner is not None:
-        raw["metadata"]["ownerReferences"] = [owner]
+        raw["metadata"]["ownerReferences"] = [{**owner, "uid": "another"}]
     before = cluster.get(resource, CHILD)
     outcome = configured(cluster)
     assert outcome.writing is not None
-    assert outcome.writing.result is Written.NAME_CONFLICT
+    assert outcome.writing.result is result
     assert f"{resource.kind} agents/switchyard-main" in outcome.writing.message
     assert cluster.get(resource, CHILD) == before
     assert [each for each in cluster.writes if resource.kind in each] == []
@@ -293,6 +304,21 @@ def test_a_refused_gateway_is_withdrawn() -> None:
     assert outcome.writing.result is Written.WITHDRAWN
     assert cluster.writes == [f"apply {kind} agents/switchyard-main" for kind in ("ConfigMap", "Secret")]
     assert (served(cluster), credentials(cluster)) == ({}, [])
+
+
+def test_a_gateway_that_is_being_deleted_is_withdrawn() -> None:
+    """Somebody's finalizer may keep it for long: what it served ends, its credentials go, and nothing is made for it any more."""
+    cluster = Watched()
+    declare(cluster)
+    configured(cluster)
+    cluster.objects[GATEWAYS, MAIN]["metadata"]["deletionTimestamp"] = "2026-07-28T12:00:00Z"
+    configured(cluster)
+    assert (served(cluster), credentials(cluster)) == ({}, [])
+    cluster.writes.clear()
+    for resource in (CONFIG_MAPS, SECRETS):
+        cluster.delete(resource, CHILD)
+        configured(cluster)
+    assert cluster.writes == []
 
 
 def test_for_a_gateway_that_was_never_served_nothing_is_written_while_it_is_refused() -> None:
