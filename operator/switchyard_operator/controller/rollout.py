@@ -102,9 +102,11 @@ class Rollout:
         if (task := self._attending.pop(gateway, None)) is not None:
             task.cancel()
 
-    def counts(self, gateway: Key) -> PodCounts:
-        """How many pods run the gateway's sidecar, and how many of them have its config."""
+    def counts(self, gateway: Key) -> PodCounts | None:
+        """How many pods run the gateway's sidecar, and how many of them have its config; ``None``: they were not asked yet."""
         standing = list(self._standing(gateway))
+        if standing and gateway not in self._heard:
+            return None
         return PodCounts(
             attached=len(standing),
             current=sum(each.current for each in standing),

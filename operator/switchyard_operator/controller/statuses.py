@@ -37,7 +37,7 @@ class Statuses:
         self,
         store: Store,
         outcomes: Mapping[Key, Outcome],
-        pods: Callable[[Key], PodCounts],
+        pods: Callable[[Key], PodCounts | None],
         reaches: Mapping[str, Reach],
         exists: Callable[[Resource, Key], Awaitable[bool]],
         awaited: Callable[[Work], bool],

@@ -61,9 +61,10 @@ class PodCounts:
 
 
 def assess_gateway(
-    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts, tools: int | None
+    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts | None, tools: int | None
 ) -> Assessment:
-    """The gateway's status. ``writing`` is ``None`` when nothing was to be written; ``tools`` when they cannot be counted now.
+    """The gateway's status. ``writing`` is ``None`` when nothing was to be written; ``pods`` and ``tools`` when they cannot be counted
+    now: then what was said of them before stays, so that an operator that starts anew has nothing to write.
 
     Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
     are told of an error otherwise, as they are when there is none.
@@ -106,12 +107,15 @@ def _programmed(writing: Writing | None) -> Condition:
 
 
 def _facts(
-    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts, tools: int | None
+    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts | None, tools: int | None
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "backends": {"total": composed.backends, "resolved": composed.resolved},
-        "pods": {"attached": pods.attached, "current": pods.current, "unknown": pods.unknown},
     }
+    if pods is not None:
+        facts["pods"] = {"attached": pods.attached, "current": pods.current, "unknown": pods.unknown}
+    elif "pods" in item.status:
+        facts["pods"] = item.status["pods"]
     if tools is not None:
         facts["tools"] = {"count": tools}
     elif "tools" in item.status:
