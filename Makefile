@@ -48,7 +48,7 @@ soak: counterparts   ## ten minutes of abuse with everything that can go wrong: 
 	cd tests && ../$(BIN)/python -m soak $(ARGS)
 
 bench: setup         ## speed, scale and cold start, beside nginx and backends asked directly
-	$(BIN)/python -m bench $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
 lock:                ## refresh requirements/*.txt from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

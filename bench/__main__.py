@@ -12,14 +12,14 @@ from typing import Any
 
 from bench import machine, peers
 from bench.machine import ROOT, BenchError
-from bench.scenarios import SCENARIOS
+from bench.scenarios import ON_DEMAND, SCENARIOS
 from bench.servers import Lab
 
 
 def main() -> int:
     """Run what is asked for; give 1 when something does not run or an answer is wrong, never for a time."""
     options = _parser().parse_args()
-    chosen = dict(SCENARIOS)
+    chosen = {name: scenario for name, scenario in SCENARIOS.items() if name not in ON_DEMAND}
     if options.only:
         chosen = {name: SCENARIOS[name] for name in options.only}
     elif options.peers:
@@ -60,7 +60,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", type=_names, metavar="NAME,...", help=f"of {', '.join(SCENARIOS)} (default: all)")
+    parser.add_argument(
+        "--only",
+        type=_names,
+        metavar="NAME,...",
+        help=f"of {', '.join(SCENARIOS)} (default: all but {', '.join(ON_DEMAND)})",
+    )
     parser.add_argument("--quick", action="store_true", help="see that each scenario runs and answers right")
     parser.add_argument("--peers", action="store_true", help="install other gateways from PyPI and measure their lists")
     parser.add_argument("--rounds", type=int, default=3, help="turns each server takes (default %(default)s)")

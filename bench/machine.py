@@ -124,23 +124,24 @@ def description() -> dict[str, str]:
     }
 
 
-def lean_python() -> str:
-    """A Python with exactly what the sidecar's image has, made once: development tools change memory and start-up.
+def lean_python(part: str = "sidecar") -> str:
+    """A Python with exactly what the image of that part has, made once: development tools change memory and start-up.
 
     (structlog imports rich where it finds it.)
 
     Raises:
         BenchError: pip could not install it.
     """
-    home = ROOT / ".venv" / "bench-sidecar"
+    home = ROOT / ".venv" / f"bench-{part}"
     python, stamp = home / "bin" / "python", home / "installed"
-    wanted = (ROOT / "requirements" / "sidecar.txt").read_text()
+    requirements = f"requirements/{part}.txt"
+    wanted = (ROOT / requirements).read_text()
     if not stamp.is_file() or stamp.read_text() != wanted:
         base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-        install = [str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", "requirements/sidecar.txt"]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", requirements]
         for command in ([str(base), "-m", "venv", "--clear", str(home)], install):
             if subprocess.run(command, cwd=ROOT, check=False).returncode:
-                raise BenchError("the sidecar's own requirements cannot be installed")
+                raise BenchError(f"{requirements} cannot be installed")
         stamp.write_text(wanted)
     return str(python)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from bench.scenarios import calls, cold, scale, streams, warm
+from bench.scenarios import calls, cold, operator, scale, streams, warm
 from bench.servers import Lab
 from bench.table import Table
 
@@ -13,4 +13,7 @@ SCENARIOS: Final[dict[str, Callable[[Lab], Table]]] = {
     "scale": scale.run,
     "streams": streams.run,
     "cold": cold.run,
+    "operator": operator.run,
 }
+ON_DEMAND: Final = frozenset({"operator"})
+"""Those that are run only when they are named: an API server has to be at hand, and they take long."""
