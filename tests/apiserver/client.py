@@ -40,6 +40,7 @@ CLUSTER_ROLES: Final = Resource("rbac.authorization.k8s.io/v1", "clusterroles", 
 CLUSTER_ROLE_BINDINGS: Final = Resource("rbac.authorization.k8s.io/v1", "clusterrolebindings", namespaced=False)
 CRDS: Final = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
 LEASES: Final = Resource("coordination.k8s.io/v1", "leases")
+EVENTS: Final = Resource("events.k8s.io/v1", "events")
 BACKENDS: Final = Resource("switchyard.dev/v1alpha1", "mcpbackends")
 ALIASES: Final = Resource("switchyard.dev/v1alpha1", "mcptoolaliases")
 GATEWAYS: Final = Resource("switchyard.dev/v1alpha1", "mcpgateways")
@@ -62,6 +63,12 @@ class RefusedError(Exception):
         """``(field, message)`` of everything that is wrong."""
         details = self.status.get("details") or {}
         return [(cause.get("field", ""), cause.get("message", "")) for cause in details.get("causes") or ()]
+
+
+def drop(response: aiohttp.ClientResponse) -> None:
+    """End a connection at once: closed the ordinary way, with TLS's goodbye, it would end after the test."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 class Client:

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 import aiohttp
 from aiohttp import web
 
+from apiserver.client import drop
 from apiserver.server import ADMIN_TOKEN, ApiServer
 
 _HOP_BY_HOP: Final = {"connection", "transfer-encoding", "content-length", "content-encoding", "host"}
@@ -180,9 +181,13 @@ class Proxy:
         ) as answer:
             kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
             response = web.StreamResponse(status=answer.status, headers=kept)
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                if not passage.hung:
-                    await response.write(chunk)
-            await response.write_eof()
+            try:
+                await response.prepare(request)
+                async for chunk in answer.content.iter_any():
+                    if not passage.hung:
+                        await response.write(chunk)
+                await response.write_eof()
+            except BaseException:
+                drop(answer)
+                raise
             return response

@@ -10,7 +10,7 @@ from typing import Final
 
 import aiohttp
 
-from apiserver.client import BACKENDS, CONFIG_MAPS, GATEWAYS, LEASES, Client
+from apiserver.client import BACKENDS, CONFIG_MAPS, GATEWAYS, LEASES, Client, drop
 from apiserver.declared import SOON_S, Children, backend, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ADMIN_TOKEN, ApiServer
@@ -146,9 +146,11 @@ async def _follow(api_server: ApiServer, http: aiohttp.ClientSession, namespace:
     url = api_server.url + CONFIG_MAPS.path(namespace)
     headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
     async with http.get(url, params={"watch": "true"}, headers=headers, ssl=api_server.tls) as response:
-        async for line in response.content:
-            held = json.loads(line)["object"]
-            content = (held.get("data") or {}).get("gateway.json")
-            if held["metadata"]["name"] == "switchyard-main" and content is not None:
-                address = json.loads(content)["backends"][0].get("url", "")
-                numbers.add(int(address.rpartition("/")[2]))
+        try:
+            async for line in response.content:
+                held = json.loads(line)["object"]
+                content = (held.get("data") or {}).get("gateway.json")
+                if held["metadata"]["name"] == "switchyard-main" and content is not None:
+                    numbers.add(int(json.loads(content)["backends"][0]["url"].rpartition("/")[2]))
+        finally:
+            drop(response)

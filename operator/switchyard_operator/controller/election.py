@@ -16,8 +16,8 @@ from switchyard_operator.controller.kube import ApiError, Kube, KubeError
 from switchyard_operator.controller.lease import Leadership
 from switchyard_operator.controller.resources import LEASES
 
-_ROUNDS_OF_WAITING: Final = 7.5
-"""How often, in one duration, whoever does not lead looks at the Lease: with 15 s each 2 s."""
+_ROUNDS_OF_WAITING: Final = 15
+"""How often, in one duration, whoever does not lead looks at the Lease: with 15 s, each second."""
 _RESIGN_S: Final = 2.0
 """The most that is waited for the Lease to be given back. It runs out by itself."""
 

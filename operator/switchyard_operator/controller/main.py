@@ -17,6 +17,7 @@ import uvloop
 
 from switchyard_operator.api.resource import DEFAULT_NAMESPACE, Key
 from switchyard_operator.controller.access import NoAccess
+from switchyard_operator.controller.kube import KubeError
 from switchyard_operator.controller.process import Options, operate
 from switchyard_sidecar import __version__, logs
 
@@ -59,6 +60,8 @@ async def _until_signalled(options: Options) -> int:
     except asyncio.CancelledError:
         _log.info("stopped")
         return 0
+    except KubeError as error:
+        _log.error("ended", error=str(error))
     except ExceptionGroup as ended:
         _log.exception("ended", error=str(ended.exceptions[0]))
     return 1
