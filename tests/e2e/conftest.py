@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from e2e import images
-from e2e.kind import Cluster
+from e2e.kind import NAME, Cluster
 
 MANIFESTS = Path(__file__).parent / "manifests"
 SYSTEM = "switchyard-system"
-FOLDER = images.ROOT / "build" / "e2e"
+FOLDER = images.ROOT / "build" / NAME
 """Where a run leaves its kubeconfig, and what it found about failed tests."""
 
 _failed = pytest.StashKey[bool]()

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-NAME: Final = "switchyard-e2e"
+NAME: Final = os.environ.get("E2E_CLUSTER", "switchyard-e2e")
+"""The cluster's name; another one lets two runs stand beside each other."""
 NODE_IMAGE: Final = os.environ.get("KIND_NODE_IMAGE")
 """The node image; unset: what this version of kind comes with."""
 
