@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from apiserver.client import BACKENDS, GATEWAYS, SECRETS, Client
+from apiserver.client import BACKENDS, EVENTS, GATEWAYS, SECRETS, Client
 from apiserver.declared import SOON_S, Children, backend, bearer, credential, gateway
 from apiserver.proxy import GONE, Answer, Asked, Proxy
 from apiserver.replica import replica
@@ -100,6 +100,40 @@ async def test_refused_reads_and_writes_are_done_later(
         proxy.heal()
         await children.serve("http://moved.example/mcp")
         await operator.idle()
+
+
+async def test_a_busy_api_server_is_no_news_for_users(
+    proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """Where writing a config is put off by 429, nobody is told that it failed: no status flips, and no event is made."""
+
+    async def conditions() -> list[tuple[str, str, str]]:
+        status = (await client.get(GATEWAYS, namespace, "main"))["status"]
+        return [(each["type"], each["status"], each["reason"]) for each in status["conditions"]]
+
+    async def is_ready() -> bool:
+        return ("Ready", "True", "Ready") in await conditions()
+
+    def is_config(asked: Asked) -> bool:
+        return asked.method == "PATCH" and asked.path.endswith("/configmaps/switchyard-main")
+
+    async def was_put_off() -> bool:
+        return sum(map(is_config, proxy.asked)) >= 4
+
+    async with replica(proxy.kubeconfig(tmp_path), "--probes=Disabled", namespace=namespace) as operator:
+        await children.serve(ONE)
+        await eventually(is_ready, SOON_S)
+        await operator.idle()
+        before = await conditions()
+        proxy.asked.clear()
+        proxy.answer(BUSY, is_config)
+        await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+        await eventually(was_put_off, SOON_S)
+        assert await conditions() == before
+        proxy.heal()
+        await children.serve("http://moved.example/mcp")
+        await operator.idle()
+    assert await client.list(EVENTS, namespace) == []
 
 
 async def test_a_watch_that_cannot_go_on_ends_the_process(

@@ -6,7 +6,18 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
-from apiserver.client import ALIASES, BACKENDS, CLUSTER_ROLES, CONFIG_MAPS, GATEWAYS, SECRETS, Client, Object, Resource
+from apiserver.client import (
+    ALIASES,
+    BACKENDS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    EVENTS,
+    GATEWAYS,
+    SECRETS,
+    Client,
+    Object,
+    Resource,
+)
 from apiserver.declared import alias, backend, bearer, credential, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
@@ -22,7 +33,6 @@ from switchyard_operator.controller.status.probed import Answer, Probe, ProbeRea
 from unit.operator import declared, kstatus
 from unit.operator.status.situations import NOW, held
 
-EVENTS: Final = Resource("events.k8s.io/v1", "events")
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 RATED_S: Final = 10.0
 """How long a change may take to be told that flips nothing: five seconds after what was told before, on a busy machine."""

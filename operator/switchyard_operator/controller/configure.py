@@ -7,6 +7,7 @@ What a gateway's children should hold:
 
 - of a valid gateway, what compiling makes of it;
 - of one that is refused, a config without backends, if there is anything from before;
+- of one that is being deleted, the same: others may hold it for long (finalizers), and it need not serve until they let go;
 - of one that is invalid, or too large for its objects, what they hold already, less the backends that may not be used any more.
 """
 
@@ -96,6 +97,10 @@ def configure(
         goal = _goal(item, objects, found_key or key)
     if goal.composition.refused and config_map is None and secret is None:
         return Outcome(item.uid, item.generation, goal.composition, None)
+    if item.deleting and (config_map is None or secret is None):
+        return Outcome(
+            item.uid, item.generation, goal.composition, None
+        )  # garbage collection is about to take the other
     desired = goal.desired or _remaining(item, config_map, secret, goal.why_revoked)
     if desired is None:
         return _outcome(item, goal, None)
@@ -135,6 +140,9 @@ class _Goal:
 def _goal(item: Item[MCPGateway], objects: Objects, revision_key: bytes) -> _Goal:
     if item.model is None:
         return _Goal(Composition(), None, None, lambda backend: revocation(backend, item.key.namespace, objects))
+    if item.deleting:
+        nothing = withdrawn(item.model, revision_key=revision_key)
+        return _Goal(Composition(), Writing(Written.WITHDRAWN, "is being deleted"), _desired(item, nothing))
     try:
         compiled = compile_gateway(objects, item.key, revision_key=revision_key, cluster=True)
     except GatewayRefused as refusal:

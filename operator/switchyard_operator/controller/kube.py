@@ -27,6 +27,7 @@ _JSON: Final = "application/json"
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
 _MERGE: Final = "application/merge-patch+json"
+_NAMESPACE_ENDS: Final = "NamespaceTerminating"  # k8s.io/api/core/v1, NamespaceTerminatingCause
 
 
 class KubeError(Exception):
@@ -40,7 +41,15 @@ class Unreachable(KubeError):  # noqa: N818 - the name says it
 class ApiError(KubeError):
     """The API server's refusal (``Status`` object, Kubernetes API conventions, "Response Status Kind")."""
 
-    def __init__(self, status: int, reason: str, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after_s: float | None = None,
+        *,
+        namespace_ends: bool = False,
+    ) -> None:
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
@@ -48,6 +57,8 @@ class ApiError(KubeError):
         self.message = message
         self.retry_after_s = retry_after_s
         """What the server asks to wait before the next attempt."""
+        self.namespace_ends = namespace_ends
+        """Nothing new can be made there, since the namespace is being deleted with everything in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +203,12 @@ def _tree(content: bytes) -> dict[str, Any] | None:
 def _refusal(response: aiohttp.ClientResponse, tree: dict[str, Any] | None) -> ApiError:
     """Read a ``Status``. What is no ``Status`` comes from something in between, and is not repeated."""
     status = tree if tree is not None and tree.get("kind") == "Status" else {}
+    causes = (status.get("details") or {}).get("causes") or ()
     after = response.headers.get("Retry-After", "")
     return ApiError(
         response.status,
         status.get("reason") or response.reason or "",
         status.get("message") or "",
         float(after) if after.isascii() and after.isdigit() else None,
+        namespace_ends=any(each.get("reason") == _NAMESPACE_ENDS for each in causes),
     )

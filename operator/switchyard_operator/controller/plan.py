@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from switchyard_operator.api.resource import Key
+from switchyard_operator.api.resource import API_VERSION, Key
 from switchyard_operator.compile.children import TooLarge, bare, config_map, secret
 from switchyard_operator.controller.observed import Child, content_of, digest
 from switchyard_operator.controller.resources import CONFIG_MAPS, SECRETS, Resource
@@ -72,7 +72,7 @@ class Obstacle(StrEnum):
     NAME_CONFLICT = "NameConflict"
     """An object of a child's name is not this gateway's."""
     BEING_DELETED = "BeingDeleted"
-    """A child is on its way out; its deletion will be an event."""
+    """A child is on its way out, or its owner is gone already; its deletion will be an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,10 @@ def _child(resource: Resource, raw: Raw | None) -> Child | None:
 def _blocked(resource: Resource, raw: Raw, desired: Desired) -> Blocked | None:
     child = Child.of(resource, raw)
     name = f"{resource.kind} {raw['metadata']['namespace']}/{raw['metadata']['name']}"
+    if child.owner != desired.uid and _is_a_predecessors(raw, desired):
+        message = f"{name} is of an earlier gateway of this name; it is made anew when garbage collection has taken it"
+        return Blocked(Obstacle.BEING_DELETED, message)
     if child.owner != desired.uid:
-        # Perhaps an earlier gateway's of the same name, which the garbage collector is about to take away.
         message = (
             f"{name} is not controlled by this gateway and is left alone: delete it, or name the gateway otherwise"
         )
@@ -145,6 +147,12 @@ def _blocked(resource: Resource, raw: Raw, desired: Desired) -> Blocked | None:
     if child.deleting:
         return Blocked(Obstacle.BEING_DELETED, f"{name} is being deleted; it is made anew when it is gone")
     return None
+
+
+def _is_a_predecessors(raw: Raw, desired: Desired) -> bool:
+    owners = raw["metadata"].get("ownerReferences") or ()
+    wanted = {"apiVersion": API_VERSION, "kind": "MCPGateway", "name": desired.gateway.name, "controller": True}
+    return any(wanted.items() <= owner.items() for owner in owners)
 
 
 def _with_what_is_needed(desired: Desired, old: Raw | None, held: Mapping[str, bytes]) -> Raw:

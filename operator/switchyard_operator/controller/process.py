@@ -54,8 +54,10 @@ from switchyard_operator.controller.vigilance import Vigilance
 from switchyard_operator.controller.watching import Watching
 from switchyard_operator.controller.work import Task, Work
 
+_IN_THE_WAY: Final = frozenset({Written.NAME_CONFLICT, Written.BEING_DELETED})
+"""Another object has a child's name. We may not watch it, so that nothing may tell when it is gone."""
 _RECHECK_S: Final = 60.0
-"""After so long a name is tried again that a stranger's object has: we do not watch that object."""
+"""After so long it is tried again."""
 _PAUSE_S: Final = 0.5
 """How long work rests that must not be done at this moment."""
 
@@ -301,7 +303,7 @@ class Replica:
             known = None if before is None else before.composition
             for alias in self._graph.aliases_touched(key, known, outcome.composition):
                 self._queue.add(Work(Task.ALIAS_STATUS, alias))
-        if outcome is not None and outcome.writing is not None and outcome.writing.result is Written.NAME_CONFLICT:
+        if outcome is not None and outcome.writing is not None and outcome.writing.result in _IN_THE_WAY:
             self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
 
     def _found(self, backend: Key) -> None:

@@ -22,6 +22,8 @@ from switchyard_operator.controller.store import Store
 
 _CHANGED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """What an apply that is bound to an object's uid and version is answered when these have changed."""
+_PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+"""Refusals that say nothing of what was asked for: it is tried again, and nobody has to hear of it."""
 
 
 class Outdated(Exception):  # noqa: N818 - the name says it
@@ -48,7 +50,7 @@ class Configs:
         """What came of each gateway, as long as it exists."""
 
     async def bring_in_line(self, key: Key) -> Outcome | None:
-        """Compile the gateway and write what differs; ``None`` when there is no such gateway (any more).
+        """Compile the gateway and write what differs; ``None`` when there is no such gateway (any more), or its namespace ends.
 
         Its children go with it: they are its own, and garbage collection takes them.
 
@@ -58,13 +60,16 @@ class Configs:
             KubeError: the API server was not reached, or refuses.
         """
         item = self._store.gateways.get(key)
-        if item is None or item.deleting:
+        if item is None:
             self.outcomes.pop(key, None)
             return None
         try:
             outcome = self.outcomes[key] = await self._configure(item)
         except ApiError as error:
-            if HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            if error.namespace_ends:
+                self.outcomes.pop(key, None)
+                return None
+            if error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status not in _PASSING:
                 self.outcomes[key] = denied(item, self._store.objects, error.reason)
             raise
         return outcome

@@ -117,7 +117,8 @@ class StatusWriter:
         except ApiError as error:
             if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.status == HTTPStatus.TOO_MANY_REQUESTS:
                 raise
-            if error.status != HTTPStatus.CONFLICT:  # which says that it has been said
+            # A conflict says that it has been said; where the namespace ends, nobody is left to hear it.
+            if error.status != HTTPStatus.CONFLICT and not error.namespace_ends:
                 log.warning("event_refused", object=str(item.key), reason=notice.reason, error=str(error))
 
     async def _counted(self, resource: Resource, writing: Awaitable[dict[str, Any]]) -> dict[str, Any]:
