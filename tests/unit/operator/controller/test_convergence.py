@@ -274,7 +274,7 @@ ROUNDS = st.lists(st.lists(STEPS, min_size=1, max_size=8), min_size=4, max_size=
 """After each round everything is given the time it needs, and looked at: what one round misses, the next must not hide."""
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.tuples(*map(puts, PLACES)), st.lists(STEPS, max_size=30), ROUNDS)
 def test_any_history_ends_in_what_the_last_state_compiles_to(
     before: list[Any], starting: list[Any], rounds: list[list[Any]]
