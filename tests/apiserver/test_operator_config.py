@@ -30,8 +30,8 @@ RESOURCES: Final[dict[str, Resource]] = {
 
 @pytest_asyncio.fixture
 async def operator(api_server: ApiServer, namespace: str) -> AsyncIterator[Replica]:
-    """A replica that serves the test's namespace and leads."""
-    async with replica(api_server.kubeconfig(), namespace=namespace) as running:
+    """A replica that serves the test's namespace, leads, and looks at no backend."""
+    async with replica(api_server.kubeconfig(), "--probes=Disabled", namespace=namespace) as running:
         await running.idle()
         yield running
 
@@ -176,6 +176,36 @@ async def test_drift_is_put_right(operator: Replica, client: Client, namespace: 
         return secret is not None and secret["metadata"]["labels"].get("switchyard.dev/credential") == "child"
 
     await eventually(labelled, SOON_S)
+
+
+async def test_what_others_add_stays_and_costs_no_write(operator: Replica, client: Client, namespace: str) -> None:
+    """Labels, annotations and files of backup tools and policies on a child are not the operator's business, now or at a next write."""
+    children = Children(client, namespace, "main")
+    await client.create(BACKENDS, namespace, backend("one"))
+    await client.create(GATEWAYS, namespace, gateway("main", "one"))
+    await children.serve("http://one.example/mcp")
+    await operator.idle()
+    before = await operator.metric("switchyard_operator_writes_total")
+    theirs = {"labels": {"backup": "daily"}, "annotations": {"policy": "seen"}}
+    for resource, data in ((CONFIG_MAPS, {"note": "x"}), (SECRETS, {"note": "eA=="})):
+        await client.patch(resource, namespace, "switchyard-main", {"metadata": theirs, "data": data})
+    await client.patch(BACKENDS, namespace, "one", {"metadata": theirs})
+    versions = await children.versions()
+    await client.create(
+        GATEWAYS, namespace, gateway("other")
+    )  # whatever came before it has been seen when it is served
+    await Children(client, namespace, "other").serve()
+    await operator.idle()
+    assert await children.versions() == versions
+    of_the_other = 5  # both of its children are made and filled, and it has a status
+    assert await operator.metric("switchyard_operator_writes_total") - before == of_the_other
+
+    await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+    await children.serve("http://moved.example/mcp")
+    held = await children.config_map()
+    assert held is not None
+    assert (held["data"]["note"], held["metadata"]["annotations"]) == ("x", {"policy": "seen"})
+    assert held["metadata"]["labels"]["backup"] == "daily"
 
 
 async def test_a_second_run_writes_nothing(api_server: ApiServer, client: Client, namespace: str) -> None:

@@ -84,7 +84,7 @@ async def test_what_is_large_is_compressed_and_what_is_too_large_changes_nothing
     await client.delete(BACKENDS, namespace, "b00")
 
     async def is_withdrawn() -> bool:
-        return config_in(await children.config_map())["backends"][0].get("unresolved") == "BackendNotFound"
+        return bool(config_in(await children.config_map())["backends"][0].get("unresolved") == "BackendNotFound")
 
     await eventually(is_withdrawn, SOON_S)
     remaining = config_in(await children.config_map())["backends"][1:]
