@@ -51,12 +51,15 @@ async def test_what_is_stored_means_what_was_written(client: Client, namespace: 
 
 
 def present(value: Any) -> Any:
-    """The value without what is empty or absent, and numbers of bytes as text, as the models write them."""
+    """The value without what is empty or absent, and numbers of bytes and cores as text, as the models write them."""
     if isinstance(value, list):
         return [present(below) for below in value]
     if not isinstance(value, dict):
         return value
-    members = {key: str(below) if key in {"bytes", "toolBytes"} else present(below) for key, below in value.items()}
+    measured = {"bytes", "toolBytes", "cpu", "memory"}
+    members = {
+        key: str(below) if key in measured and below is not None else present(below) for key, below in value.items()
+    }
     return {key: below for key, below in members.items() if below not in (None, [], {})}
 
 
@@ -97,6 +100,7 @@ def present(value: Any) -> Any:
                 "protocols": ["Modern", "Legacy"],
                 "listener": {"port": 8811, "path": "/mcp"},
                 "mode": "Sidecar",
+                "sidecar": {"adminPort": 8812},
             },
         ),
     ],

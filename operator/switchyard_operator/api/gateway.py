@@ -1,11 +1,12 @@
 """MCPGateway: one MCP endpoint that lists and calls the tools of its backends."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from switchyard_operator.api.gateway_naming import SHORTENED_TOOL_LENGTH, Naming, Prefix
+from switchyard_operator.api.gateway_sidecar import Sidecar
 from switchyard_operator.api.http import HostPattern, HttpUrl, OriginPattern, UrlPath
 from switchyard_operator.api.model import ApiModel, Breach
 from switchyard_operator.api.names import BackendName, DnsLabel, GatewayName
@@ -80,6 +81,9 @@ class Listener(ApiModel):
     """The URL that clients outside use, when it differs. Absolute, http or https, at most 2048 characters. Default: none."""
 
 
+_SAME_PORT: Final = "must be another port than listener.port"
+
+
 class MCPGatewaySpec(ApiModel):
     """What one endpoint serves, and how."""
 
@@ -115,11 +119,12 @@ class MCPGatewaySpec(ApiModel):
     """Replicas in mode `Deployment`, from 0 to 1000. Default: not set. Not effective yet, and reported."""
     service: Mapping[str, Any] | None = None
     """Reserved: the Service in mode `Deployment`. Not effective yet, and reported."""
-    sidecar: Mapping[str, Any] | None = None
-    """Reserved: image, resources and other settings of the injected container. Not effective yet, and reported."""
+    sidecar: Sidecar = Sidecar()
+    """The container that is added to pods labelled `switchyard.dev/gateway` with this gateway's name."""
 
     rules = (
         Rule("size(self.protocols) < 2 || self.protocols[0] != self.protocols[1]", "names an era twice", "protocols"),
+        Rule("self.sidecar.adminPort != self.listener.port", _SAME_PORT, "sidecar.adminPort"),
         *(
             Rule(
                 f"!has(self.backends) || self.backends.all(b, !has(b.prefix) || {holds})",
@@ -148,9 +153,11 @@ class MCPGatewaySpec(ApiModel):
     )
 
     def breaches(self) -> Iterator[Breach]:
-        """Prefixes fit the naming; each protocol once."""
+        """Prefixes fit the naming; each protocol once; two ports are two."""
         if len(set(self.protocols)) < len(self.protocols):
             yield Breach(("protocols",), "names an era twice")
+        if self.sidecar.admin_port == self.listener.port:
+            yield Breach(("sidecar", "adminPort"), _SAME_PORT)
         for index, entry in enumerate(self.backends):
             fault = entry.prefix and self.naming.prefix_fault(entry.prefix)
             if fault:

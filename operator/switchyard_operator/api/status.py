@@ -156,6 +156,11 @@ class GatewayPods(StatusModel):
     """Of these, pods that have confirmed the config of `configHash`."""
     unknown: Count
     """Of these, pods that could not be asked."""
+    missing: Count | None = None
+    """Pods with this gateway's label and no sidecar. Absent: none."""
+    outdated: Count | None = None
+    """Pods whose sidecar is not what it would be if they were created now: another image, port, path, or format of the config. Absent:
+    none."""
 
 
 class GatewayConflict(StatusModel):
@@ -173,7 +178,8 @@ class MCPGatewayStatus(Status):
     conditions: Conditions = ()
     """`Accepted`: the resource is valid, and nothing it asks for is refused. `ResolvedRefs`: every backend it names is there, may be
     used from here and has all that it refers to. `Programmed`: the config is written. `Ready`: all of these; under
-    `failurePolicy: Partial` an unresolved backend leaves it `True` with reason `Degraded`. At most 16."""
+    `failurePolicy: Partial` an unresolved backend leaves it `True` with reason `Degraded`. `Injected`: every pod with its label has
+    a sidecar as it would be given now; never part of `Ready`. At most 16."""
     backends: GatewayBackends | None = None
     """Of how many backends it consists."""
     tools: GatewayTools | None = None

@@ -126,7 +126,7 @@ def _not_effective(gateway: MCPGateway) -> Iterator[Report]:
     if spec.mode == "Deployment":
         message = "Deployment has no effect yet: the gateway is served as a sidecar or by `switchyard run`"
         yield _on(gateway, Severity.WARNING, "mode", Reason.NOT_YET_EFFECTIVE, message)
-    for name, value in (("replicas", spec.replicas), ("service", spec.service), ("sidecar", spec.sidecar)):
+    for name, value in (("replicas", spec.replicas), ("service", spec.service)):
         if value is not None:
             message = f"{name} has no effect yet"
             yield _on(gateway, Severity.WARNING, name, Reason.NOT_YET_EFFECTIVE, message)

@@ -225,7 +225,6 @@ def test_a_backend_field_of_later_fails_closed_or_is_reported(
     [
         ({"mode": "Sidecar"}, []),
         ({"mode": "Deployment", "replicas": 2, "service": {}}, ["mode", "replicas", "service"]),
-        ({"sidecar": {"image": "x"}}, ["sidecar"]),
     ],
 )
 def test_a_gateway_field_of_later_is_reported_and_the_rest_is_served(spec: dict[str, Any], fields: list[str]) -> None:

@@ -229,6 +229,39 @@ RULES: Final[tuple[Refused, ...]] = (
             ("limits", "toolBytes", 67108865, "must be from 1Ki to 64Mi"),
         )
     ),
+    *(
+        refused(
+            GATEWAY,
+            {"sidecar": {"resources": {kind: {name: value}}}},
+            f"sidecar.resources.{kind}.{name}",
+            says,
+            server_says,
+        )
+        for kind, name, value, says, server_says in (
+            ("requests", "cpu", 0, "must be from 1m to 64", None),
+            ("limits", "cpu", "64.001", "must be from 1m to 64", None),
+            ("limits", "cpu", "0.5m", "must be a number of cores", _PATTERN),
+            ("requests", "cpu", "1e3", "must be a number of cores", _PATTERN),
+            ("requests", "memory", "31Mi", "must be from 32Mi to 64Gi", None),
+            ("limits", "memory", "65Gi", "must be from 32Mi to 64Gi", None),
+        )
+    ),
+    *(
+        refused(
+            GATEWAY,
+            {"sidecar": {"resources": {"requests": {name: more}, "limits": {name: less}}}},
+            f"sidecar.resources.limits.{name}",
+            "is less than what is requested",
+        )
+        for name, more, less in (
+            ("cpu", "1001m", 1),
+            ("cpu", "0.5", "499m"),
+            ("memory", "64Mi", "67108863"),
+        )
+    ),
+    # Two ports are two
+    refused(GATEWAY, {"listener": {"port": 8812}}, "sidecar.adminPort", "must be another port than listener.port"),
+    refused(GATEWAY, {"sidecar": {"adminPort": 8811}}, "sidecar.adminPort", "must be another port than listener.port"),
     # Each once
     refused(
         BACKEND,
@@ -541,6 +574,40 @@ FORMS: Final[tuple[Refused, ...]] = (
     refused(GATEWAY, {"listener": {"publicURL": "mcp"}}, "listener.publicURL", "must be an absolute", _PATTERN),
     refused(GATEWAY, {"instructions": ""}, "instructions", "must be text, not empty", _PATTERN),
     refused(GATEWAY, {"auth": []}, "auth", "must be a mapping", _TYPE),
+    refused(GATEWAY, {"sidecar": {"image": ""}}, "sidecar.image", "must be an image such as", _PATTERN),
+    refused(GATEWAY, {"sidecar": {"image": "a b"}}, "sidecar.image", "must be an image such as", _PATTERN),
+    refused(
+        GATEWAY, {"sidecar": {"imagePullPolicy": "always"}}, "sidecar.imagePullPolicy", "did you mean Always", _ENUM
+    ),
+    refused(
+        GATEWAY,
+        {"sidecar": {"adminPort": 65536}},
+        "sidecar.adminPort",
+        "must be at most 65535",
+        "less than or equal to",
+    ),
+    refused(
+        GATEWAY,
+        {"sidecar": {"imagePullSecrets": [{"name": "A"}]}},
+        "sidecar.imagePullSecrets[0].name",
+        "must be lower-case letters",
+        _PATTERN,
+    ),
+    refused(
+        GATEWAY,
+        {"sidecar": {"imagePullSecrets": [{"name": "a"}, {"name": "a"}]}},
+        "sidecar.imagePullSecrets[1].name",
+        "a is given more than once",
+        "Duplicate value",
+        "spec.sidecar.imagePullSecrets[1]",
+    ),
+    refused(
+        GATEWAY,
+        {"sidecar": {"imagePullSecrets": [{"name": f"s{number}"} for number in range(9)]}},
+        "sidecar.imagePullSecrets",
+        "at most 8 are allowed",
+        "at most 8 items",
+    ),
     refused(GATEWAY, {"visibility": {}}, "visibility", "must be a list", _TYPE),
 )
 """What a single value must look like."""
@@ -687,5 +754,23 @@ ACCEPTED: Final[tuple[Case, ...]] = (
     Case(GATEWAY, {"protocols": ["Legacy", "Modern"], "naming": {"separator": "_", "maxLength": 24}}),
     Case(GATEWAY, {"auth": {"oidc": {"issuer": "https://a"}}, "visibility": ["a", {"b": [1]}], "mode": "Deployment"}),
     Case(GATEWAY, {"replicas": 0, "service": {"type": "ClusterIP"}, "sidecar": {}}),
+    Case(GATEWAY, {"sidecar": {"resources": {"requests": {"cpu": 1}, "limits": {"memory": "32Mi"}}}}),
+    Case(GATEWAY, {"sidecar": {"resources": {"requests": {"cpu": "1000m"}, "limits": {"cpu": 1}}}}),
+    Case(
+        GATEWAY,
+        {
+            "listener": {"port": 8812},
+            "sidecar": {
+                "image": "registry.example:5000/a/switchyard-sidecar:0.1.0@sha256:" + "0" * 64,
+                "imagePullPolicy": "IfNotPresent",
+                "imagePullSecrets": [{"name": "a"}, {"name": "b.c"}],
+                "resources": {
+                    "requests": {"cpu": "50m", "memory": "64Mi"},
+                    "limits": {"cpu": "0.5", "memory": 134217728},
+                },
+                "adminPort": 8813,
+            },
+        },
+    ),
 )
 """Valid, each of them."""
