@@ -1,8 +1,8 @@
-"""Write the CustomResourceDefinitions into a folder (default: `crds`), one file a kind, made from the models of the operator.
+"""Write the CustomResourceDefinitions into folders, one file a kind, made from the models of the operator.
 
-    crds.py [FOLDER]
+    crds.py [FOLDER...]
 
-The same models give the same bytes. A test fails when the files in `crds` are not what this writes.
+Without one: into `crds`, and into the chart, which carries the same bytes. Tests fail when the files there are not what this writes.
 """
 
 import argparse
@@ -15,6 +15,8 @@ from switchyard_operator.api.crd import crd
 from switchyard_operator.api.kinds import KINDS
 from switchyard_operator.api.resource import GROUP
 
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (ROOT / "crds", ROOT / "charts" / "switchyard" / "files" / "crds")
 HEADER = "# Made by `make crds` from operator/switchyard_operator/api. Change it there.\n"
 WIDTH = 120
 
@@ -38,8 +40,13 @@ Dumper.add_representer(str, _text)
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent / "crds")
-    folder: Path = parser.parse_args().folder
+    parser.add_argument("folders", nargs="*", type=Path, default=FOLDERS, metavar="FOLDER")
+    for folder in parser.parse_args().folders:
+        write(folder)
+
+
+def write(folder: Path) -> None:
+    """Write one file a kind."""
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
         text = yaml.dump(crd(kind), Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
