@@ -1,10 +1,10 @@
-"""What Prometheus is told. Labels are fixed words and the names of resources, never of objects."""
+"""What Prometheus is told. Labels are fixed words and the names of resources, never of users' objects."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -14,7 +14,7 @@ LAG_PROBE_S: Final = 1.0
 
 
 class Metrics:
-    """Counters of what happens. Gauges are read when they are asked for: see :class:`Gauges`."""
+    """What happens, and what was found. Other present values are read when they are asked for: see :class:`Gauges`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.work = Counter(
@@ -45,6 +45,12 @@ class Metrics:
             "switchyard_operator_missed_changes",
             "Changes that a list brought before the watch did. A few are ordinary.",
             ["resource"],
+            registry=registry,
+        )
+        self.crd_outdated = Gauge(
+            "switchyard_operator_crd_outdated",
+            "1 where the installed definition lacks what this release knows.",
+            ["name"],
             registry=registry,
         )
 

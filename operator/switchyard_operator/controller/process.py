@@ -26,6 +26,7 @@ from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.backends import Section, own_section
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.configure import Restless
+from switchyard_operator.controller.definitions import Definitions
 from switchyard_operator.controller.discovery import api_server_addresses, kinds_served, may_watch
 from switchyard_operator.controller.election import Election, NotLeading
 from switchyard_operator.controller.graph import Graph
@@ -173,7 +174,16 @@ class Replica:
             self._election.leading,
         )
         self._probes = options.probes
-        writer = StatusWriter(kube, socket.gethostname(), self._election.check, self._answered, self._metrics)
+        instance = socket.gethostname()
+        writer = StatusWriter(kube, instance, self._election.check, self._answered, self._metrics)
+        self._definitions = Definitions(
+            kube,
+            instance,
+            self._election.leading,
+            self._election.check,
+            self._metrics,
+            period_s=options.list_period_s,
+        )
         self._statuses = Statuses(
             self._store,
             self._configs.outcomes,
@@ -203,6 +213,7 @@ class Replica:
             "intake": self._intake.run(),
             "watching": self._watching.run(),
             "election": self._election.run(),
+            "definitions": self._definitions.run(),
             "lag": self._lag.measure(),
             **({"probes": self._prober.run()} if self._probes else {}),
             **{f"lists of {stream}": lister.run() for stream, lister in self._listers.items()},

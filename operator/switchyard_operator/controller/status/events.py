@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from switchyard_operator.api.resource import DEFAULT_NAMESPACE
 from switchyard_operator.controller.resources import EVENTS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.conditions import (
@@ -62,13 +63,13 @@ def notices(conditions: Iterable[Condition], stored: Iterable[Mapping[str, Any]]
 
 
 def event(resource: Resource, item: Item[Any], notice: Notice, instance: str, now: datetime) -> dict[str, Any]:
-    """The event to create. ``instance`` names this replica."""
+    """The event to create; of what is in no namespace, where Kubernetes wants it. ``instance`` names this replica."""
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
         "metadata": {
             "name": f"{item.uid}.{notice.reason.lower()}.{item.generation}",
-            "namespace": item.key.namespace,
+            "namespace": item.key.namespace or DEFAULT_NAMESPACE,
         },
         "eventTime": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "type": notice.type,
