@@ -9,23 +9,52 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from switchyard_operator.api.pods import ADMIN_PORT_NAME, GATEWAY_OF_POD, SIDECAR
 from switchyard_operator.api.resource import GROUP, Key
 from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
-from switchyard_operator.controller.resources import GATEWAY_OF_POD, SECRETS, Resource
+from switchyard_operator.controller.resources import SECRETS, Resource
 from switchyard_sidecar.config.load import COMPRESSED_CONFIG_FILE, MAX_CONFIG_BYTES
 from switchyard_sidecar.config.model import CONFIG_FILE, CREDENTIAL_KEY_FILE
 
 FIELD_MANAGER: Final = "switchyard-operator"
 """Under which children and statuses are applied (server-side apply, KEP-555)."""
 REVISION_KEY_BYTES: Final = 32
-SIDECAR: Final = "switchyard"
-"""The name of the sidecar's container in a pod."""
-ADMIN_PORT: Final = "admin"
-"""The name of its admin port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The sidecar's container in a pod, as far as it can be told from outside."""
+
+    image: str
+    port: int | None = None
+    """Of the MCP endpoint; ``None``: its arguments do not say."""
+    path: str | None = None
+    """Of the MCP endpoint; ``None``: the config's."""
+    admin_port: int | None = None
+    """Where it answers to us; ``None``: nowhere."""
+
+    @classmethod
+    def of(cls, container: Mapping[str, Any]) -> "Sidecar":
+        """The sidecar that this container is."""
+        arguments = _arguments(container.get("args") or ())
+        port = arguments.get("--listen", "").rpartition(":")[2]
+        return cls(
+            image=container.get("image") or "",
+            port=int(port) if port.isascii() and port.isdigit() else None,
+            path=arguments.get("--path"),
+            admin_port=next(
+                (
+                    int(each["containerPort"])
+                    for each in container.get("ports") or ()
+                    if each.get("name") == ADMIN_PORT_NAME
+                ),
+                None,
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +70,9 @@ class Pod:
     running: bool
     """In phase Running, and not being deleted."""
     ready: bool
-    admin_port: int | None
-    """Where its sidecar answers to us; ``None``: it has no sidecar."""
+    finished: bool
+    """It will run no more, or is being deleted."""
+    sidecar: Sidecar | None
     annotations: Mapping[str, str]
     """Those of our group (``switchyard.dev/``), by their whole name."""
 
@@ -59,13 +89,19 @@ class Pod:
             ready=any(
                 each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ()
             ),
-            admin_port=_admin_port(raw.get("spec") or {}),
+            finished=status.get("phase") in {"Succeeded", "Failed"} or "deletionTimestamp" in metadata,
+            sidecar=_sidecar(raw.get("spec") or {}),
             annotations={
                 name: value
                 for name, value in (metadata.get("annotations") or {}).items()
                 if name.startswith(f"{GROUP}/")
             },
         )
+
+    @property
+    def admin_port(self) -> int | None:
+        """Where its sidecar answers to us, if it has one that does."""
+        return None if self.sidecar is None else self.sidecar.admin_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +136,26 @@ class Child:
         )
 
 
-def _admin_port(spec: Mapping[str, Any]) -> int | None:
-    """Found by names alone: the sidecar is a container that is called so, native (an init container) or not."""
+def _sidecar(spec: Mapping[str, Any]) -> Sidecar | None:
+    """Found by its name alone: a container that is called so, native (an init container) or not."""
     for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         if container.get("name") == SIDECAR:
-            for port in container.get("ports") or ():
-                if port.get("name") == ADMIN_PORT:
-                    return int(port["containerPort"])
+            return Sidecar.of(container)
     return None
+
+
+def _arguments(words: Iterable[str]) -> dict[str, str]:
+    """Options with their values, in either form: ``--a b``, ``--a=b``."""
+    found: dict[str, str] = {}
+    name = ""
+    for word in words:
+        option, equals, value = word.partition("=")
+        if word.startswith("--") and equals:
+            found[option] = value
+        elif name:
+            found[name] = word
+        name = word if word.startswith("--") and not equals else ""
+    return found
 
 
 def controller_uid(raw: Mapping[str, Any]) -> str:

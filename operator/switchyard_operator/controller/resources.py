@@ -4,10 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from switchyard_operator.api.pods import GATEWAY_OF_POD
 from switchyard_operator.api.resource import CREDENTIAL_LABEL, GROUP
-
-GATEWAY_OF_POD: Final = "switchyard.dev/gateway"
-"""On pods: the gateway of the pod's namespace whose sidecar it carries."""
 
 
 @dataclass(frozen=True, slots=True)

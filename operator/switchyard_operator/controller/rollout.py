@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from switchyard_operator.api.pods import CONFIG_HASH
 from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.election import NotLeading
 from switchyard_operator.controller.kube import ApiError, Kube, KubeError
@@ -23,9 +24,6 @@ from switchyard_operator.controller.observed import Pod
 from switchyard_operator.controller.pacer import Pacer
 from switchyard_operator.controller.resources import PODS
 from switchyard_operator.controller.status.gateway import PodCounts
-
-CONFIG_HASH: Final = "switchyard.dev/config-hash"
-"""The annotation by which pods are nudged: the hash of the config that they should have."""
 
 WITHDRAWN: Final = "none"
 """In place of a hash: there should be no config any more."""

@@ -1,0 +1,1 @@
+"""The admission webhook: adds the sidecar to pods that ask for a gateway."""
