@@ -13,7 +13,7 @@ import yaml
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.cli.inputs import describe, describe_unused, gateways, read
-from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, compile_gateway
+from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, Severity, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
 from switchyard_operator.compile.children import TooLarge, config_map, secret
 from switchyard_operator.compile.rendering import render
@@ -26,7 +26,10 @@ _KEY_MADE_BY_OPERATOR: Final = "<made by the operator>"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the objects of one gateway or of all. Exit code 2 when a gateway is refused, or too large for a cluster."""
+    """Print the objects of one gateway or of all.
+
+    Exit code 1 when something that was asked for is left out; 2 when a gateway is refused, or too large for a cluster.
+    """
     manifests = read(Sources.of(arguments.files))
     reports: list[Report] = list(idle_aliases(manifests.objects))
     refused = False
@@ -49,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     lines = dict.fromkeys(describe(report, manifests) for report in reports)
     for line in (*describe_unused(manifests), *lines):
         print(line, file=sys.stderr)  # noqa: T201
-    return 2 if refused else 0
+    if refused:
+        return 2
+    return 1 if any(report.severity is Severity.ERROR for report in reports) else 0
 
 
 def _children(compiled: CompiledGateway, *, show_secrets: bool) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """What the commands have in common: reading manifests, choosing a gateway, and describing what was found."""
 
 from switchyard_operator.api.resource import Key
+from switchyard_operator.cli.absent import completed
 from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_operator.compile.reports import Report
 from switchyard_operator.manifests.load import Manifests, load
@@ -36,9 +37,9 @@ def only_gateway(manifests: Manifests, wanted: Key | None) -> Key:
 
 
 def describe(report: Report, manifests: Manifests) -> str:
-    """A report as a line for people, with the place where its field stands."""
+    """A report as a line for people, with the place where its field stands and, where a name leads nowhere, the nearest one."""
     place = manifests.place(report.object, report.field)
-    return f"{report.severity.lower()}: {f'{place}: ' if place else ''}{report}"
+    return f"{report.severity.lower()}: {f'{place}: ' if place else ''}{completed(report, manifests)}"
 
 
 def describe_unused(manifests: Manifests) -> list[str]:

@@ -1,7 +1,7 @@
 """The ``switchyard`` command: arguments in, exit code out.
 
-0: done; what runs until it is told to stop ends so by Ctrl-C and SIGTERM. 2: the arguments or the files cannot be used, and
-standard error says what to correct, a line for each thing. Each command is imported when it is called: the server only
+0: done; what runs until it is told to stop ends so by Ctrl-C and SIGTERM. 1: done, and something is left out (``compile``) or
+wrong (``lint``). 2: the arguments or the files cannot be used, and standard error says what to correct, a line for each thing. Each command is imported when it is called: the server only
 where it serves, and YAML only where there are manifests.
 """
 
@@ -53,6 +53,12 @@ def _compile(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _lint(arguments: argparse.Namespace) -> int:
+    from switchyard_operator.cli.lint.command import run  # noqa: PLC0415 - see above
+
+    return run(arguments)
+
+
 def _version(_: argparse.Namespace) -> int:
     print(f"switchyard {__version__}")  # noqa: T201
     return 0
@@ -67,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="serve a gateway from manifests, without a cluster")
     _add_manifests(run)
+    _add_gateway(run)
     run.add_argument("--host", default="127.0.0.1", help="the address to listen on (default %(default)s)")
     run.add_argument("--port", type=_port, help="the port, 0 for any free one (default: the gateway's)")
     run.add_argument("--path", type=_path, help="the path of the endpoint (default: the gateway's)")
@@ -77,8 +84,25 @@ def _parser() -> argparse.ArgumentParser:
 
     compile_ = commands.add_parser("compile", help="print what the operator would write")
     _add_manifests(compile_)
+    _add_gateway(compile_)
     compile_.add_argument("--show-secrets", action="store_true", help="print secret values instead of <redacted>")
     compile_.set_defaults(command=_compile)
+
+    lint = commands.add_parser("lint", help="say what is wrong with manifests, or may be, for pull requests")
+    _add_manifests(lint)
+    lint.add_argument("--strict", action="store_true", help="let warnings fail, too")
+    lint.add_argument(
+        "--against",
+        metavar="PATH|COMMIT",
+        help="the old version, as a path or else as a git commit: warn of tools that are renamed since",
+    )
+    lint.add_argument(
+        "--format",
+        choices=("text", "json", "github"),
+        default="text",
+        help="lines for people, a JSON array, or annotations for GitHub Actions (default %(default)s)",
+    )
+    lint.set_defaults(command=_lint)
 
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(command=_version)
@@ -95,6 +119,9 @@ def _add_manifests(parser: argparse.ArgumentParser) -> None:
         dest="files",
         help="a file with manifests, a folder (*.yaml, *.yml, *.json, also below), or - for standard input; repeatable",
     )
+
+
+def _add_gateway(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gateway", type=_key, metavar="NS/NAME", help="the gateway, when the files declare several")
 
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import structlog
 
 from switchyard_operator.api.fields import dotted
+from switchyard_operator.cli.absent import completed
 from switchyard_operator.cli.inputs import describe, describe_unused
 from switchyard_operator.compile.reports import Report, Severity
 from switchyard_operator.manifests.load import Manifests
@@ -35,7 +36,7 @@ class Voice:
             object=str(report.object),
             field=dotted(report.field),
             reason=report.reason,
-            detail=report.message,
+            detail=completed(report, manifests).message,
             place=place and str(place),
         )
 

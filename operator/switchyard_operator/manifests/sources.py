@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Final, TypeAlias
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -75,6 +75,11 @@ class Sources:
                 yield named
 
 
+def in_folder(below: PurePath) -> bool:
+    """Whether naming a folder reads the file that lies at this path below it."""
+    return below.name.endswith(SUFFIXES) and not any(part.startswith(".") for part in below.parts)
+
+
 def _below(folder: Path) -> Iterator[Path]:
     """The files in a folder, and the folders that cannot be read (so that reading them says why)."""
     unreadable: list[Path] = []
@@ -82,9 +87,7 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            if (
-                name.endswith(SUFFIXES) and not name.startswith(".") and not path.is_fifo()
-            ):  # a pipe waits for its writer
+            if in_folder(PurePath(name)) and not path.is_fifo():  # a pipe waits for its writer
                 yield path
     yield from unreadable
 

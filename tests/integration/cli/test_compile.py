@@ -112,14 +112,14 @@ def test_all_gateways_are_printed_unless_one_is_chosen(tmp_path: Path) -> None:
 
 
 def test_findings_are_printed_with_their_places_and_the_rest_is_compiled(tmp_path: Path) -> None:
-    """On standard error, once each; the exit code is 0, since there is something to show."""
+    """On standard error, once each; the exit code says that something is left out."""
     folder = manifests(
         tmp_path / "m",
         a=gateway("{name: a}", "{name: gone}"),
         b=backend("a", "http://a/", BEARER) + OTHER_KIND,
     )
     done = switchyard("compile", "-f", folder)
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "note: not used here: 1 Deployment",
         (
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         (["compile", "-f", "a", "--gateway", "a/b/c"], "'a/b/c' is not of the form NAMESPACE/NAME"),
         (["run", "-f", "a", "--port", "70000"], "'70000' is no port: a number from 0 to 65535"),
         (["run", "-f", "a", "--path", "mcp"], "'mcp' does not begin with '/'"),
-        (["lint"], "invalid choice: 'lint'"),
+        (["pin"], "invalid choice: 'pin'"),
     ],
 )
 def test_wrong_arguments_are_said_with_usage(arguments: list[str], complaint: str) -> None:

@@ -1,0 +1,1 @@
+"""``switchyard lint``: what is wrong with manifests, or may be, for pull requests."""

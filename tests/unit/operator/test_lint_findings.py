@@ -1,0 +1,300 @@
+"""What `switchyard lint` finds in manifests."""
+
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+
+import pytest
+
+from switchyard_operator.cli.lint.advice import Subject
+from switchyard_operator.cli.lint.findings import Finding, findings
+from switchyard_operator.compile.objects import Objects
+from switchyard_operator.manifests.load import Manifests, load
+from switchyard_operator.manifests.sources import Source
+from unit.operator import declared
+
+
+def written(kind: str, name: str, spec: str, namespace: str = "agents") -> str:
+    """An object of five lines, its spec on the fifth."""
+    version = "v1" if kind in {"Secret", "ConfigMap", "Namespace"} else "switchyard.dev/v1alpha1"
+    return dedent(f"""\
+        ---
+        apiVersion: {version}
+        kind: {kind}
+        metadata: {{name: {name}, namespace: {namespace}}}
+        {spec}
+        """)
+
+
+def gateway(*entries: str, spec: str = "", name: str = "main") -> str:
+    return written("MCPGateway", name, f"spec: {{backends: [{', '.join(entries)}]{', ' if spec else ''}{spec}}}")
+
+
+def backend(name: str, spec: str = "", namespace: str = "agents") -> str:
+    url = "" if "url:" in spec else f'url: "https://{name}.example/mcp"{", " if spec else ""}'
+    return written("MCPBackend", name, f"spec: {{{url}{spec}}}", namespace)
+
+
+def alias(name: str, target: str, exposed: str, spec: str = "") -> str:
+    more = f", {spec}" if spec else ""
+    return written("MCPToolAlias", name, f"spec: {{backendRef: {{name: {target}}}, tool: t, alias: {exposed}{more}}}")
+
+
+def lint(text: str) -> list[Finding]:
+    return findings(load([Source("a.yaml", text.encode())]))
+
+
+def in_short(text: str) -> list[str]:
+    """Each finding as `severity line field reason`."""
+    return [
+        f"{each.severity.lower()} {each.place and each.place.line} {each.field} {each.reason}" for each in lint(text)
+    ]
+
+
+BEARER = "auth: {type: Bearer, secretKeyRef: {name: gh, key: token}}"
+UNLABELLED = written("Secret", "other", "stringData: {token: x}")
+
+
+def test_a_finding_says_where_what_and_why() -> None:
+    """File, line and column; object and field; what was probably meant; a word for programs."""
+    (found,) = lint(gateway("{name: githb}") + backend("github"))
+    assert found.said == (
+        "MCPGateway agents/main: spec.backends[0]: there is no MCPBackend agents/githb; did you mean github? "
+        "[BackendNotFound]"
+    )
+    assert found.place is not None
+    assert (str(found.place), found.severity) == ("a.yaml:5:19", "Error")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(gateway("{name: a}", "{name: b}") + backend("a") + backend("b"), [], id="nothing to say"),
+        pytest.param("", [], id="an empty file"),
+        pytest.param(backend("a"), [], id="a backend that no gateway here uses"),
+        pytest.param("kind: [", ["error 1  Invalid"], id="no YAML"),
+        pytest.param(
+            gateway("{nme: a}", spec="pageSize: -1"),
+            [
+                "error 5 spec.backends[0].nme Invalid",
+                "error 5 spec.pageSize Invalid",
+            ],
+            id="mistakes of form",
+        ),
+        pytest.param(backend("a") + backend("a"), ["error 7  Invalid"], id="declared twice"),
+        pytest.param(
+            backend("a", BEARER) + written("Secret", "gh", "stringData: {token: x}"),
+            ["error 5 spec.auth.secretKeyRef SecretNotLabelled"],
+            id="a Secret without the label, of a backend that no gateway here uses",
+        ),
+        pytest.param(
+            gateway("{name: a}", "{name: b, prefix: ''}") + backend("a") + backend("b"),
+            ["warning 5 spec.backends[1] SharedNames"],
+            id="shared names",
+        ),
+        pytest.param(
+            gateway("{name: a}") + backend("a") + alias("one", "a", "x") + alias("two", "a", "x"),
+            ["error 20 spec.alias AliasConflict"],
+            id="two aliases for one name",
+        ),
+        pytest.param(
+            gateway("{name: a}", spec="auth: {jwt: {}}") + backend("a", "auth: {type: Forward}"),
+            ["error 5 spec.auth AuthNotSupported", "error 10 spec.auth.type ForwardNotSupported"],
+            id="what is not available yet",
+        ),
+    ],
+)
+def test_what_the_operator_finds_is_found(text: str, found: list[str]) -> None:
+    """Each once, in the order of lines."""
+    assert in_short(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            gateway("{name: a}", "{name: gone}") + backend("a"),
+            ["error 5 spec.backends[1] BackendNotFound"],
+            id="a backend among others",
+        ),
+        pytest.param(
+            gateway("{name: gone}") + backend("gone", namespace="tools"),
+            ["warning 5 spec.backends[0] BackendNotFound"],
+            id="a backend, where the files hold none of the namespace",
+        ),
+        pytest.param(
+            gateway("{name: a, namespace: tools}") + backend("a"),
+            ["warning 5 spec.backends[0] BackendNotFound"],
+            id="a backend of a namespace that is kept elsewhere",
+        ),
+        pytest.param(
+            gateway("{name: a, namespace: tools}") + backend("a", namespace="tools"),
+            ["error 5 spec.backends[0] BackendNotFound"],
+            id="a backend that does not admit the namespace",
+        ),
+        pytest.param(
+            gateway("{name: a, namespace: tools}")
+            + backend("a", "allowedNamespaces: {from: Selector, selector: {}}", "tools"),
+            [
+                "warning 5 spec.backends[0] BackendNotFound",
+                "warning 10 spec.allowedNamespaces.selector NamespaceUnknown",
+            ],
+            id="a backend that admits namespaces by labels that are not known here",
+        ),
+        pytest.param(
+            gateway("{name: a}") + backend("a") + alias("one", "a", "x", "gatewayRefs: [{name: gone}]"),
+            ["error 15 spec.gatewayRefs[0].name GatewayNotFound"],
+            id="a gateway among others",
+        ),
+        pytest.param(
+            alias("one", "a", "x", "gatewayRefs: [{name: gone}]") + alias("two", "a", "y"),
+            ["warning 5 spec.gatewayRefs[0].name GatewayNotFound", "warning 10 spec.backendRef NoGateway"],
+            id="a gateway, where the files hold none",
+        ),
+        pytest.param(
+            gateway("{name: a}") + backend("a") + alias("one", "gone", "x"),
+            ["error 15 spec.backendRef NoGateway"],
+            id="an alias for what no gateway includes",
+        ),
+        pytest.param(
+            backend("a", BEARER), ["note 5 spec.auth.secretKeyRef SecretNotFound"], id="a Secret, where there is none"
+        ),
+        pytest.param(
+            backend("a", BEARER) + UNLABELLED,
+            ["error 5 spec.auth.secretKeyRef SecretNotFound"],
+            id="a Secret among others",
+        ),
+        pytest.param(
+            backend("a", "tls: {caRef: {name: ca}}"),
+            ["note 5 spec.tls.caRef ConfigMapNotFound"],
+            id="a ConfigMap, where there is none",
+        ),
+    ],
+)
+def test_what_is_missing_is_an_error_only_where_it_would_be_seen(text: str, found: list[str]) -> None:
+    """Files are a part of a cluster: Secrets are seldom among them, and other teams' backends lie in other repositories."""
+    assert in_short(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            gateway("{name: a}") + backend("a", "tmeouts: {}"),
+            ["error 10 spec.tmeouts Invalid"],
+            id="a backend with a mistake",
+        ),
+        pytest.param(
+            gateway("{name: a}", "{name: b}") + backend("b") + "---\n{",
+            ["error 12  Invalid"],
+            id="a document that cannot be read",
+        ),
+        pytest.param(
+            backend("a") + alias("one", "a", "x") + gateway("{name: a}", spec="modus: x") + gateway(name="other"),
+            ["error 15 spec.modus Invalid"],
+            id="a gateway with a mistake",
+        ),
+    ],
+)
+def test_what_may_be_in_an_unreadable_place_is_not_called_missing(text: str, found: list[str]) -> None:
+    """One mistake is one finding."""
+    assert in_short(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (gateway("{name: githb}") + backend("github"), "github"),
+        (gateway("{name: wiki}") + backend("github") + backend("wiki", namespace="tools"), "tools/wiki"),
+        (gateway("{name: zzz}") + backend("github"), None),
+        (gateway("{name: wiki, namespace: tools}") + backend("wiki", namespace="tools"), None),
+        (gateway("{name: github}") + backend("github") + alias("a", "gitub", "x"), "github"),
+        (gateway("{name: a}") + backend("a") + alias("x", "a", "x", "gatewayRefs: [{name: mian}]"), "main"),
+        (backend("a", BEARER) + written("Secret", "ghp", "stringData: {token: x}"), "ghp"),
+        (backend("a", "tls: {caRef: {name: ca}}") + written("ConfigMap", "cas", "data: {}"), "cas"),
+    ],
+)
+def test_what_was_probably_meant_is_said(text: str, meant: str | None) -> None:
+    """A name of the same namespace that is near, or the same name in another one."""
+    (found,) = lint(text)
+    _, _, said = found.message.partition("; did you mean ")
+    assert (said.removesuffix("?") or None) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            gateway("{selector: {matchLabels: {team: a}}}") + backend("a"),
+            ["warning 5 spec.backends[0].selector SelectsNothing"],
+            id="a selector that selects nothing",
+        ),
+        pytest.param(gateway("{selector: {matchLabels: {team: a}}}"), [], id="a selector of what is kept elsewhere"),
+        pytest.param(
+            backend("a", "headers: [{name: X-Api-Key, value: abc}, {name: X-Team, value: abc}]"),
+            ["warning 5 spec.headers[0].value SecretInManifest"],
+            id="a credential in plain text",
+        ),
+        pytest.param(
+            backend("a", f'url: "http://a.example/mcp", {BEARER}'),
+            ["warning 5 spec.url CredentialInClear", "note 5 spec.auth.secretKeyRef SecretNotFound"],
+            id="a token over plain HTTP",
+        ),
+        pytest.param(
+            backend("a", f"{BEARER}, allowedNamespaces: {{from: All, credentials: Share}}"),
+            [
+                "note 5 spec.auth.secretKeyRef SecretNotFound",
+                "warning 5 spec.allowedNamespaces.credentials SharedWithAll",
+            ],
+            id="credentials for everyone",
+        ),
+        pytest.param(
+            backend("a", "allowedNamespaces: {from: All, credentials: Share}"), [], id="no credentials for everyone"
+        ),
+        pytest.param(
+            backend("a", "tls: {insecureSkipVerify: true}"),
+            ["warning 5 spec.tls.insecureSkipVerify UnverifiedServer"],
+            id="a server that is not verified",
+        ),
+        pytest.param(
+            backend("a", "transport: SSE"), ["note 5 spec.transport DeprecatedTransport"], id="the transport of 2024"
+        ),
+        pytest.param(
+            gateway(spec="listener: {allowedOrigins: ['*'], allowedHosts: ['*']}"),
+            ["warning 5 spec.listener.allowedOrigins AnyWebsite", "warning 5 spec.listener.allowedHosts AnyWebsite"],
+            id="any website",
+        ),
+    ],
+)
+def test_advice(text: str, found: list[str]) -> None:
+    """What is valid and served, and most often a slip or a risk that was not seen."""
+    assert in_short(text) == found
+
+
+@pytest.mark.parametrize(
+    "host", ["jira", "jira.tools.svc", "jira.tools.svc.cluster.local", "localhost", "127.0.0.1", "10.1.2.3", "[::1]"]
+)
+def test_a_token_may_go_over_plain_http_within_cluster_and_machine(host: str) -> None:
+    """Where it is usual."""
+    assert in_short(backend("a", f'url: "http://{host}:80/mcp", {BEARER}')) == [
+        "note 5 spec.auth.secretKeyRef SecretNotFound"
+    ]
+
+
+def test_a_gateway_that_does_not_fit_is_found() -> None:
+    """Before the operator finds it."""
+    characters = [chr(0x4E00 + index) for index in range(20_000)]
+    texts = ["".join(Random(seed).choices(characters, k=16_384)) for seed in range(40)]
+    aliases = [
+        declared.alias(f"a{index}", "a", f"t{index}", f"x{index}", description=text) for index, text in enumerate(texts)
+    ]
+    objects = Objects.of([declared.gateway("a"), declared.backend("a"), *aliases])
+    (found,) = findings(Manifests(objects, faults=(), unused={}, origins={}))
+    assert (found.object, found.severity, found.reason) == ("MCPGateway agents/main", "Error", "TooLarge")
+
+
+def test_every_subject_is_explained() -> None:
+    """Users search for the word they were shown."""
+    page = (Path(__file__).parents[3] / "docs" / "lint.md").read_text()
+    rows = [line.split("`")[1] for line in page.split("## Reasons\n")[1].splitlines() if line.startswith("| `")]
+    assert rows == list(Subject)
