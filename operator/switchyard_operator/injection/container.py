@@ -1,6 +1,7 @@
 """The sidecar as a container, and the volume with its config. Pure: equal settings and pods give equal dicts."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final
@@ -78,7 +79,10 @@ def resources_in(spec: Mapping[str, Any], settings: Settings) -> Tree:
         if all(both.values()):
             return {"requests": both, "limits": dict(both)}
     if not settings.resources_asked_for and not any(
-        (each.get(kind) or {}).get(name) for each in declared for kind in ("requests", "limits") for name in _AMOUNTS
+        amount((each.get(kind) or {}).get(name, 0)) > 0
+        for each in declared
+        for kind in ("requests", "limits")
+        for name, amount in _AMOUNTS.items()
     ):
         return {}
     return {kind: amounts for kind, amounts in wanted.items() if amounts}
@@ -99,11 +103,12 @@ def _is_guaranteed(resources: Mapping[str, Any]) -> bool:
 
 
 def _amount_of(kind: type[Measure], value: object) -> int | Fraction:
-    """An amount that the API server has accepted, in a form that may be rarer than ours; 0 when it cannot be read."""
-    try:
+    """An amount that the API server has accepted, also as ``1e9``; 0 for what is too large to be meant."""
+    with suppress(ValueError):
         return kind(value).amount
-    except ValueError:
-        return 0
+    with suppress(ValueError):
+        return Fraction(str(value))
+    return 0
 
 
 _AMOUNTS: Final[Mapping[str, Callable[[object], int | Fraction]]] = {

@@ -15,6 +15,7 @@ DEFAULT_RESOURCES: Final = Resources(
     requests=Amounts(cpu=Cores("100m"), memory=Quantity("64Mi")), limits=Amounts(memory=Quantity("256Mi"))
 )
 """Idle it takes 55 MiB; CPU only while lists and calls pass. Starting takes about half a second of one core."""
+_GROUP: Final = f"{GROUP}/"
 _WRITTEN_BY_US: Final = frozenset({pods.CONFIG_FORMAT, pods.CONFIG_HASH})
 
 
@@ -123,7 +124,8 @@ def _port(text: str) -> int | None:
 
 def _unknown(annotations: Mapping[str, str]) -> Iterator[str]:
     """Complaints about annotations of our group that mean nothing."""
+    known = {option.removeprefix(_GROUP): option for option in sorted(pods.OPTIONS)}
     for name in sorted(annotations):
-        if name.startswith(f"{GROUP}/") and name not in pods.OPTIONS | _WRITTEN_BY_US:
-            near = nearest(name, sorted(pods.OPTIONS))
-            yield f"annotation {name[:80]} means nothing" + (f"; did you mean {near}?" if near else "")
+        if name.startswith(_GROUP) and name not in pods.OPTIONS | _WRITTEN_BY_US:
+            near = nearest(name.removeprefix(_GROUP), [*known])
+            yield f"annotation {name[:80]} means nothing" + (f"; did you mean {known[near]}?" if near else "")
