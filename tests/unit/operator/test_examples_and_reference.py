@@ -13,7 +13,7 @@ from unit.operator.declared import KEY
 from unit.operator.reference import KINDS, rows
 
 ROOT = Path(__file__).parents[3]
-EXAMPLES = sorted({path.parent for path in (ROOT / "examples").rglob("*.yaml")})
+EXAMPLES = sorted({path.parent for path in (ROOT / "examples").rglob("*.yaml") if "kind: MCP" in path.read_text()})
 REFERENCE = (ROOT / "docs" / "resources.md").read_text()
 
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import yaml
-
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import ProbeReason
 
@@ -33,11 +31,3 @@ def test_every_condition_is_explained() -> None:
         "Stalled",
         "Ready",
     ]
-
-
-def test_the_script_for_argo_cd_is_where_it_is_looked_for() -> None:
-    """In the ConfigMap's YAML within YAML."""
-    block = PAGE.split("```yaml\n")[1].split("```")[0]
-    customizations = yaml.safe_load(yaml.safe_load(block)["data"]["resource.customizations"])
-    assert list(customizations) == ["switchyard.dev/*"]
-    assert customizations["switchyard.dev/*"]["health.lua"].startswith("local status = obj.status or {}\n")
