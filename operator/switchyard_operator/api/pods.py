@@ -18,8 +18,6 @@ ENVIRONMENT: Final = f"{GROUP}/environment"
 """Annotation, option: ``Disabled``: the containers are not told the endpoint's URL. Otherwise ``Enabled``."""
 POSITION: Final = f"{GROUP}/position"
 """Annotation, option: ``Last``: the sidecar starts after the other init containers. Otherwise ``First``: they can use it."""
-OPTIONS: Final = frozenset({PORT, ADMIN_PORT, ENVIRONMENT, POSITION})
-"""All that a pod may decide."""
 
 CONFIG_FORMAT: Final = f"{GROUP}/config-format"
 """Annotation, written at injection: which format of the config the sidecar reads."""

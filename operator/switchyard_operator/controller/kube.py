@@ -3,7 +3,7 @@
 Nothing is tried twice here. Whoever lists tries a page again; whoever writes must look again whether it still may.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -27,6 +27,7 @@ _JSON: Final = "application/json"
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
 _MERGE: Final = "application/merge-patch+json"
+_JSON_PATCH: Final = "application/json-patch+json"
 _NAMESPACE_ENDS: Final = "NamespaceTerminating"  # k8s.io/api/core/v1, NamespaceTerminatingCause
 
 
@@ -166,12 +167,20 @@ class Kube:
             "PATCH", resource.path(namespace, name), {"fieldManager": FIELD_MANAGER}, patch, _MERGE
         )
 
+    async def json_patch(
+        self, resource: Resource, namespace: str | None, name: str, patch: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Change what the operations say (RFC 6902); 422 ``Invalid`` when one that tests something fails."""
+        return await self._request(
+            "PATCH", resource.path(namespace, name), {"fieldManager": FIELD_MANAGER}, patch, _JSON_PATCH
+        )
+
     async def _request(
         self,
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         content_type: str = _JSON,
         accept: str = _JSON,
     ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +18,16 @@ import uvloop
 
 from switchyard_operator.api.resource import DEFAULT_NAMESPACE, Key
 from switchyard_operator.controller.access import NoAccess
+from switchyard_operator.controller.arguments import address, count, rate, seconds
+from switchyard_operator.controller.certificates.holdings import AUTHORITY_DAYS, CERTIFICATE_DAYS, Lifetimes
+from switchyard_operator.controller.certificates.keeper import Webhook
 from switchyard_operator.controller.kube import KubeError
 from switchyard_operator.controller.process import Options, operate
 from switchyard_sidecar import __version__, logs
 
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+_DAY_S: Final = 24 * 60 * 60
 
 _log = structlog.get_logger()
 
@@ -41,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         watch_inactivity_s=arguments.watch_inactivity,
         probes=arguments.probes == "Local",
         nudges_per_second=arguments.nudges,
+        sidecar_image=arguments.sidecar_image,
+        webhook=_webhook(arguments),
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -67,8 +75,17 @@ async def _until_signalled(options: Options) -> int:
     return 1
 
 
+def _webhook(arguments: argparse.Namespace) -> Webhook | None:
+    if arguments.webhook_configuration is None:
+        return None
+    home = arguments.lease_namespace or _home(arguments.namespace)
+    authority, certificate = arguments.webhook_ca_lifetime, arguments.webhook_certificate_lifetime
+    lifetimes = Lifetimes(timedelta(seconds=authority), timedelta(seconds=certificate))
+    return Webhook(arguments.webhook_configuration, Key(home, arguments.webhook_secret), lifetimes)
+
+
 def _home(namespaces: Sequence[str]) -> str:
-    """Where the Lease lies unless told otherwise: in the pod's own namespace, or the first of those that are served."""
+    """Where the Lease lies unless told otherwise, and the webhook's certificates: in the pod's own namespace, or the first of those that are served."""
     try:
         return _POD_NAMESPACE.read_text().strip()
     except OSError:
@@ -84,60 +101,49 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--kubeconfig", type=Path, metavar="FILE", help="instead of KUBECONFIG, the pod's account or ~/.kube/config")
     add("--namespace", action="append", default=[], metavar="NAME", help="serve this one alone; may be repeated")
-    add("--health", type=_address, metavar="HOST:PORT", help="health and metrics")
+    add("--health", type=address, metavar="HOST:PORT", help="health and metrics")
     add("--lease-namespace", metavar="NAME", help="where the Lease lies; the pod's own unless given")
     add("--lease-name", default="switchyard-operator", metavar="NAME", help="one active replica a Lease")
-    add(
-        "--lease-duration", type=_seconds, default=15.0, metavar="S", help="the longest that nobody leads after a crash"
-    )
-    add("--workers", type=_count, default=4, metavar="N", help="gateways that are written at a time")
-    add("--list-period", type=_seconds, default=600.0, metavar="S", help="distance of lists beside the watches")
-    add(
-        "--watch-inactivity", type=_seconds, default=75.0, metavar="S", help="silence after which a watch is begun anew"
-    )
+    add("--lease-duration", type=seconds, default=15.0, metavar="S", help="the longest that nobody leads after a crash")
+    add("--workers", type=count, default=4, metavar="N", help="gateways that are written at a time")
+    add("--list-period", type=seconds, default=600.0, metavar="S", help="distance of lists beside the watches")
+    add("--watch-inactivity", type=seconds, default=75.0, metavar="S", help="silence after which a watch is begun anew")
     add(
         "--probes", choices=("Local", "Disabled"), default="Local", help="whether this process looks at backends itself"
     )
     add(
         "--nudges",
-        type=_rate,
+        type=rate,
         default=50.0,
         metavar="N",
         help="pods that are annotated a second, so that kubelets hurry; 0: none",
+    )
+    add("--sidecar-image", metavar="IMAGE", help="what the webhook injects; pods with another are counted as outdated")
+    add("--webhook-configuration", metavar="NAME", help="keep the certificates of this MutatingWebhookConfiguration")
+    add(
+        "--webhook-secret",
+        default="switchyard-webhook-certificates",
+        metavar="NAME",
+        help="where they lie, beside the Lease",
+    )
+    add(
+        "--webhook-ca-lifetime",
+        type=seconds,
+        default=AUTHORITY_DAYS * _DAY_S,
+        metavar="S",
+        help="of their authority; a new one signs after two thirds of it",
+    )
+    add(
+        "--webhook-certificate-lifetime",
+        type=seconds,
+        default=CERTIFICATE_DAYS * _DAY_S,
+        metavar="S",
+        help="there is a new one after two thirds of it",
     )
     add("--log-format", choices=("json", "console"), default="json", help="for machines or for people")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="from here on")
     add("--version", action="version", version=f"switchyard-operator {__version__}")
     return parser
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    host = host.strip("[]")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT, such as 0.0.0.0:8080 or [::]:8080")
-    return host, int(port)
-
-
-def _count(text: str) -> int:
-    value = int(text)  # argparse turns the ValueError into words
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than 1")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)  # argparse turns the ValueError into words
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return value
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of pods per second")
-    return value
 
 
 if __name__ == "__main__":

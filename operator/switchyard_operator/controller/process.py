@@ -25,6 +25,7 @@ from prometheus_client import CollectorRegistry
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.backends import Section, own_section
 from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.certificates.keeper import Keeper, Webhook
 from switchyard_operator.controller.configure import Restless
 from switchyard_operator.controller.definitions import Definitions
 from switchyard_operator.controller.discovery import api_server_addresses, kinds_served, may_watch
@@ -83,6 +84,10 @@ class Options:
     """Whether backends are looked at."""
     nudges_per_second: float
     """Pods whose kubelet is nudged after a write; 0: none."""
+    sidecar_image: str | None
+    """Of sidecars whose gateway names none; ``None``: not known, so that no sidecar is outdated for it."""
+    webhook: Webhook | None
+    """Whose certificates are kept; ``None``: somebody else keeps them, or there is no webhook."""
 
 
 async def operate(options: Options) -> None:
@@ -193,7 +198,9 @@ class Replica:
             self._queue.__contains__,
             self._queue.add,
             writer,
+            options.sidecar_image,
         )
+        self._keeper = options.webhook and Keeper(kube, options.webhook, self._election.leading, self._election.check)
         self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
             Task.CONFIG: self._configure,
             Task.GATEWAY_STATUS: self._statuses.gateway,
@@ -216,6 +223,7 @@ class Replica:
             "definitions": self._definitions.run(),
             "lag": self._lag.measure(),
             **({"probes": self._prober.run()} if self._probes else {}),
+            **({"certificates": self._keeper.run()} if self._keeper else {}),
             **{f"lists of {stream}": lister.run() for stream, lister in self._listers.items()},
             **{f"worker {number}": self._work() for number in range(self._workers)},
         }

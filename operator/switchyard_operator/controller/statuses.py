@@ -19,6 +19,7 @@ from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, assess_gateway
 from switchyard_operator.controller.status.probed import Answer, Reach
+from switchyard_operator.controller.status.sidecars import Sidecars
 from switchyard_operator.controller.status.tools import tools_listed
 from switchyard_operator.controller.status.writer import StatusWriter
 from switchyard_operator.controller.store import Store
@@ -29,7 +30,8 @@ class Statuses:
     """Does the work on statuses.
 
     ``outcomes`` and ``pods`` tell of gateways; ``reaches`` of backends, by uid, as far as they were probed; ``exists`` whether there is an
-    object that may not be seen; ``awaited`` whether some work is still to be done; ``due`` has work done, not before so many seconds have passed. Every method raises what
+    object that may not be seen; ``awaited`` whether some work is still to be done; ``due`` has work done, not before so many seconds
+    have passed; ``sidecar_image`` is that of sidecars whose gateway names none, if it is known. Every method raises what
     :meth:`.StatusWriter.write` does.
     """
 
@@ -43,6 +45,7 @@ class Statuses:
         awaited: Callable[[Work], bool],
         due: Callable[[Work, float], None],
         writer: StatusWriter,
+        sidecar_image: str | None = None,
     ) -> None:
         self._store = store
         self._outcomes = outcomes
@@ -52,6 +55,7 @@ class Statuses:
         self._awaited = awaited
         self._due = due
         self._writer = writer
+        self._sidecar_image = sidecar_image
         self._held_back: dict[str, set[Key]] = {}
         """By namespace: aliases of which nothing could be said, since a gateway was still to be compiled."""
 
@@ -66,10 +70,11 @@ class Statuses:
         item, outcome = self._store.gateways.get(key), self._outcomes.get(key)
         if item is None or outcome is None or (item.uid, item.generation) != (outcome.uid, outcome.generation):
             return
-        composed, tools = outcome.composition, None
+        composed, tools, sidecars = outcome.composition, None, Sidecars()
         if item.model is not None:
             tools = tools_listed(item.model, self._store.objects, composed.left_out, self._answer)
-        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools)
+            sidecars = Sidecars.of(item.model, self._store.pods_of(key), self._sidecar_image)
+        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools, sidecars)
         await self._write(Work(Task.GATEWAY_STATUS, key), GATEWAYS, item, assessment)
 
     async def backend(self, key: Key) -> None:

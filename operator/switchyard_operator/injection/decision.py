@@ -11,11 +11,12 @@ from pydantic import TypeAdapter, ValidationError
 from switchyard_operator.api import pods
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.names import GatewayName
+from switchyard_operator.api.pod_options import Options, options_of
 from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.observed import Sidecar
 from switchyard_operator.injection.container import Tree, containers_of
 from switchyard_operator.injection.patch import Operation, sidecar_added, told
-from switchyard_operator.injection.settings import Installation, Options, Settings, options_of, settings_for
+from switchyard_operator.injection.settings import Installation, Settings, settings_for
 
 _OS_LABEL: Final = "kubernetes.io/os"
 _NAME: Final = TypeAdapter[str](GatewayName)
@@ -69,7 +70,7 @@ def decide(
     key = Key(namespace, name)
     gateway = gateway_of(key)
     options, faults = options_of(metadata.get("annotations") or {})
-    settings = options.applied(settings_for(installation, name, gateway))
+    settings = settings_for(installation, gateway).within(options)
     facts = {"gateway": str(key)}
     if (container := _present(metadata, spec)) is not None:
         return Decision(Result.PRESENT, _told_of(container, pod, settings, options), _prefixed(faults), facts)

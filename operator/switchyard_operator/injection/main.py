@@ -21,6 +21,7 @@ from switchyard_operator.api.explain import explain
 from switchyard_operator.api.fields import dotted
 from switchyard_operator.api.gateway_sidecar import Resources
 from switchyard_operator.controller.access import NoAccess
+from switchyard_operator.controller.arguments import address, duration
 from switchyard_operator.controller.kube import KubeError
 from switchyard_operator.injection.process import Options, serve
 from switchyard_operator.injection.settings import DEFAULT_RESOURCES, Installation
@@ -87,9 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--listen", type=_address, default="0.0.0.0:9443", metavar="HOST:PORT", help="TLS endpoint for the API server")
+    add("--listen", type=address, default="0.0.0.0:9443", metavar="HOST:PORT", help="TLS endpoint for the API server")
     add("--certificates", type=Path, required=True, metavar="DIR", help="folder with tls.crt and tls.key")
-    add("--health", type=_address, metavar="HOST:PORT", help="health and metrics")
+    add("--health", type=address, metavar="HOST:PORT", help="health and metrics")
     add("--sidecar-image", required=True, metavar="IMAGE", help="where a gateway names none")
     add(
         "--sidecar-pull-policy",
@@ -106,26 +107,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--namespace", action="append", default=[], metavar="NAME", help="follow gateways there alone; may be repeated")
     add("--kubeconfig", type=Path, metavar="FILE", help="instead of KUBECONFIG, the pod's account or ~/.kube/config")
-    add("--drain", type=_seconds, default=5.0, metavar="S", help="go on answering for so long when told to stop")
+    add("--drain", type=duration, default=5.0, metavar="S", help="go on answering for so long when told to stop")
     add("--log-format", choices=("json", "console"), default="json", help="for machines or for people")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="from here on")
     add("--version", action="version", version=f"switchyard-webhook {__version__}")
     return parser
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    host = host.strip("[]")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT, such as 0.0.0.0:9443 or [::]:9443")
-    return host, int(port)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)  # argparse turns the ValueError into words
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return value
 
 
 def _resources(text: str) -> Resources:

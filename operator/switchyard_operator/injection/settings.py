@@ -1,22 +1,17 @@
 """What a sidecar is to be like: said by the installation, then by its gateway, then by the pod."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from switchyard_operator.api import pods
-from switchyard_operator.api.explain import nearest
 from switchyard_operator.api.gateway import Listener, MCPGateway
 from switchyard_operator.api.gateway_sidecar import Amounts, Cores, Resources, Sidecar
-from switchyard_operator.api.resource import GROUP
+from switchyard_operator.api.pod_options import Options
 from switchyard_operator.api.scalars import Quantity
 
 DEFAULT_RESOURCES: Final = Resources(
     requests=Amounts(cpu=Cores("100m"), memory=Quantity("64Mi")), limits=Amounts(memory=Quantity("256Mi"))
 )
 """Idle it takes 55 MiB; CPU only while lists and calls pass. Starting takes about half a second of one core."""
-_GROUP: Final = f"{GROUP}/"
-_WRITTEN_BY_US: Final = frozenset({pods.CONFIG_FORMAT, pods.CONFIG_HASH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +32,6 @@ class Installation:
 class Settings:
     """One gateway's sidecar."""
 
-    gateway: str
-    """The gateway's name."""
     image: str
     pull_policy: str | None
     pull_secrets: tuple[str, ...]
@@ -50,35 +43,22 @@ class Settings:
     admin_host: str
     admin_port: int
 
+    def within(self, options: Options) -> "Settings":
+        """The settings for a pod that decides this for itself."""
+        return replace(self, port=options.port or self.port, admin_port=options.admin_port or self.admin_port)
+
     @property
     def url(self) -> str:
         """The endpoint, as the pod's containers reach it."""
         return f"http://127.0.0.1:{self.port}{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a pod decides for itself."""
-
-    port: int | None = None
-    admin_port: int | None = None
-    environment: bool = True
-    """Whether its containers are told the URL."""
-    first: bool = True
-    """Whether the sidecar starts before the other init containers."""
-
-    def applied(self, settings: Settings) -> Settings:
-        """The settings for this pod."""
-        return replace(settings, port=self.port or settings.port, admin_port=self.admin_port or settings.admin_port)
-
-
-def settings_for(installation: Installation, name: str, gateway: MCPGateway | None) -> Settings:
-    """The settings of the gateway of this name; ``None``: it does not exist yet, or is not valid."""
+def settings_for(installation: Installation, gateway: MCPGateway | None) -> Settings:
+    """The settings of a gateway; ``None``: it does not exist yet, or is not valid."""
     said = Sidecar() if gateway is None else gateway.spec.sidecar
     listener = Listener() if gateway is None else gateway.spec.listener
     secrets = (*installation.pull_secrets, *(each.name for each in said.image_pull_secrets))
     return Settings(
-        gateway=name,
         image=said.image or installation.image,
         pull_policy=said.image_pull_policy or installation.pull_policy,
         pull_secrets=tuple(dict.fromkeys(secrets)),
@@ -89,43 +69,3 @@ def settings_for(installation: Installation, name: str, gateway: MCPGateway | No
         admin_host=installation.admin_host,
         admin_port=said.admin_port,
     )
-
-
-def options_of(annotations: Mapping[str, str]) -> tuple[Options, tuple[str, ...]]:
-    """What the annotations decide, and what is wrong with them: a wrong value counts as not given."""
-    chosen, faults = Options(), list(_unknown(annotations))
-    for name in sorted(pods.OPTIONS & annotations.keys()):
-        value = annotations[name]
-        match name, value:
-            case (pods.ENVIRONMENT, "Enabled" | "Disabled"):
-                chosen = replace(chosen, environment=value == "Enabled")
-            case (pods.POSITION, "First" | "Last"):
-                chosen = replace(chosen, first=value == "First")
-            case (pods.PORT, _) if (port := _port(value)) is not None:
-                chosen = replace(chosen, port=port)
-            case (pods.ADMIN_PORT, _) if (port := _port(value)) is not None:
-                chosen = replace(chosen, admin_port=port)
-            case _:
-                faults.append(f'annotation {name} is ignored: must be {_ALLOWED[name]}, not "{value[:40]}"')
-    return chosen, tuple(faults)
-
-
-_ALLOWED: Final[Mapping[str, str]] = {
-    pods.ENVIRONMENT: "Enabled or Disabled",
-    pods.POSITION: "First or Last",
-    pods.PORT: "a port from 1 to 65535",
-    pods.ADMIN_PORT: "a port from 1 to 65535",
-}
-
-
-def _port(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= 65535 else None
-
-
-def _unknown(annotations: Mapping[str, str]) -> Iterator[str]:
-    """Complaints about annotations of our group that mean nothing."""
-    known = {option.removeprefix(_GROUP): option for option in sorted(pods.OPTIONS)}
-    for name in sorted(annotations):
-        if name.startswith(_GROUP) and name not in pods.OPTIONS | _WRITTEN_BY_US:
-            near = nearest(name.removeprefix(_GROUP), [*known])
-            yield f"annotation {name[:80]} means nothing" + (f"; did you mean {known[near]}?" if near else "")

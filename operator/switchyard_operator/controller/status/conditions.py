@@ -24,13 +24,16 @@ RESOLVED_REFS: Final = "ResolvedRefs"
 """Everything that the object refers to is there and may be used."""
 PROGRAMMED: Final = "Programmed"
 """Of a gateway: its config is written as declared."""
+INJECTED: Final = "Injected"
+"""Of a gateway: every pod that asks for it has a sidecar as it would be given now. There while a pod asks; never part of ``Ready``: the
+pods are others' to make anew."""
 REACHABLE: Final = "Reachable"
 """Of a backend: it answers the operator. Never part of ``Ready``: an outage elsewhere must not block a rollout."""
 READY: Final = "Ready"
 """The sum of the others."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
-OURS: Final = frozenset({ACCEPTED, RESOLVED_REFS, PROGRAMMED, REACHABLE, READY, RECONCILING, STALLED})
+OURS: Final = frozenset({ACCEPTED, RESOLVED_REFS, PROGRAMMED, INJECTED, REACHABLE, READY, RECONCILING, STALLED})
 """Every type of condition that is said here."""
 
 

@@ -14,6 +14,7 @@ from switchyard_operator.controller.resources import EVENTS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.conditions import (
     ACCEPTED,
+    INJECTED,
     PROGRAMMED,
     REACHABLE,
     RESOLVED_REFS,
@@ -29,6 +30,7 @@ _ACTIONS: Final[Mapping[str, str]] = {
     ACCEPTED: "Validate",
     RESOLVED_REFS: "ResolveRefs",
     PROGRAMMED: "WriteConfig",
+    INJECTED: "Inject",
     REACHABLE: "Probe",
 }
 """What was done when it was found, by the condition that says it. The other conditions only sum these up."""

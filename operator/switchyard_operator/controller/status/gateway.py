@@ -18,6 +18,7 @@ from switchyard_operator.controller.status.conditions import (
     bounded,
     concluded,
 )
+from switchyard_operator.controller.status.sidecars import Sidecars
 
 
 class Written(StrEnum):
@@ -36,6 +37,7 @@ class Written(StrEnum):
     """The API server did not take it. It is tried again."""
 
 
+_NO_SIDECARS: Final = Sidecars()
 _TRIED_AGAIN: Final = frozenset({Written.BEING_DELETED, Written.WRITE_FAILED})
 
 
@@ -61,10 +63,17 @@ class PodCounts:
 
 
 def assess_gateway(
-    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts | None, tools: int | None
+    item: Item[MCPGateway],
+    composed: Composition,
+    writing: Writing | None,
+    pods: PodCounts | None,
+    tools: int | None,
+    sidecars: Sidecars = _NO_SIDECARS,
 ) -> Assessment:
-    """The gateway's status. ``writing`` is ``None`` when nothing was to be written; ``pods`` and ``tools`` when they cannot be counted
-    now: then what was said of them before stays, so that an operator that starts anew has nothing to write.
+    """The gateway's status.
+
+    ``writing`` is ``None`` when nothing was to be written; ``pods`` and ``tools`` when they cannot be counted now: then what was said of
+    them before stays, so that an operator that starts anew has nothing to write.
 
     Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
     are told of an error otherwise, as they are when there is none.
@@ -88,9 +97,9 @@ def assess_gateway(
         progress = Progress.WAITING if writing is None or writing.result in _TRIED_AGAIN else Progress.STUCK
     else:
         progress = Progress.DONE if degraded else outlook(item.faults, composed.reports)
-    return Assessment(
-        concluded((valid, references, programmed), ready, progress), _facts(item, composed, writing, pods, tools)
-    )
+    injected = sidecars.condition()
+    parts = (valid, references, programmed, *(() if injected is None else (injected,)))
+    return Assessment(concluded(parts, ready, progress), _facts(item, composed, writing, pods, tools, sidecars))
 
 
 def _references(item: Item[MCPGateway], composed: Composition) -> Condition:
@@ -107,7 +116,12 @@ def _programmed(writing: Writing | None) -> Condition:
 
 
 def _facts(
-    item: Item[MCPGateway], composed: Composition, writing: Writing | None, pods: PodCounts | None, tools: int | None
+    item: Item[MCPGateway],
+    composed: Composition,
+    writing: Writing | None,
+    pods: PodCounts | None,
+    tools: int | None,
+    sidecars: Sidecars,
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "backends": {"total": composed.backends, "resolved": composed.resolved},
@@ -115,7 +129,10 @@ def _facts(
     if pods is not None:
         facts["pods"] = {"attached": pods.attached, "current": pods.current, "unknown": pods.unknown}
     elif "pods" in item.status:
-        facts["pods"] = item.status["pods"]
+        facts["pods"] = {name: item.status["pods"].get(name, 0) for name in ("attached", "current", "unknown")}
+    if "pods" in facts:
+        lacking = {"missing": len(sidecars.missing), "outdated": len(sidecars.outdated)}
+        facts["pods"] |= {name: count for name, count in lacking.items() if count}
     if tools is not None:
         facts["tools"] = {"count": tools}
     elif "tools" in item.status:

@@ -1,0 +1,1 @@
+"""The webhook's certificates: an authority of our own, and what it signs."""
