@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup counterparts crds lock lint test e2e wheels demo bench soak clean
+.PHONY: help setup counterparts crds chart lock lint test e2e wheels demo bench soak clean
 
 help:                ## list the verbs
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -37,6 +37,9 @@ wheels: setup        ## collect into build/wheels what the images are made of, f
 
 crds: setup          ## write crds/ anew from the operator's models
 	$(BIN)/python scripts/crds.py
+
+chart: crds          ## write anew what is made of the chart: its table of values, and deploy/ (needs helm)
+	$(BIN)/python scripts/chart.py
 
 lint: setup          ## format, lint, types, layers
 	$(BIN)/ruff format --check .

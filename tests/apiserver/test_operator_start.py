@@ -3,39 +3,17 @@
 import asyncio
 import subprocess
 from pathlib import Path
-from typing import Final
 
 import aiohttp
 import pytest
-import yaml
 
-from apiserver.client import (
-    BACKENDS,
-    CLUSTER_ROLE_BINDINGS,
-    CLUSTER_ROLES,
-    GATEWAYS,
-    NAMESPACES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    Client,
-    Object,
-    Resource,
-)
+from apiserver.charted import operators_rules, operators_token
+from apiserver.client import BACKENDS, GATEWAYS, SECRETS, SERVICE_ACCOUNTS, Client
 from apiserver.conftest import CRDS
 from apiserver.declared import Children, backend, bearer, credential, gateway
 from apiserver.replica import OPERATOR, START_S, replica
 from apiserver.server import ApiServer
-
-RBAC: Final = Path(__file__).parents[1] / "e2e" / "manifests" / "rbac.yaml"
-SYSTEM: Final = "switchyard-system"
-RESOURCES: Final = {
-    "Namespace": NAMESPACES,
-    "ServiceAccount": SERVICE_ACCOUNTS,
-    "ClusterRole": CLUSTER_ROLES,
-    "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
-    "Role": Resource("rbac.authorization.k8s.io/v1", "roles"),
-    "RoleBinding": Resource("rbac.authorization.k8s.io/v1", "rolebindings"),
-}
+from chart.helm import NAMESPACE
 
 
 async def test_it_may_start_before_its_kinds(api_server: ApiServer, tmp_path: Path) -> None:
@@ -58,12 +36,10 @@ async def test_it_may_start_before_its_kinds(api_server: ApiServer, tmp_path: Pa
 
 
 async def test_its_permissions_are_enough(api_server: ApiServer, client: Client, namespace: str) -> None:
-    """With the permissions that the deployment gives it, and no others, everything is done and nothing is refused."""
-    for each in yaml.safe_load_all(RBAC.read_text()):
-        await client.apply(RESOURCES[each["kind"]], each["metadata"].get("namespace"), each, force=True)
-    token = await client.token(SYSTEM, "switchyard-operator")
+    """With the permissions that the chart gives it, and no others, everything is done and nothing is refused."""
+    token = await operators_token(client)
     children = Children(client, namespace, "main")
-    async with replica(api_server.kubeconfig(token), f"--lease-namespace={SYSTEM}") as operator:
+    async with replica(api_server.kubeconfig(token), f"--lease-namespace={NAMESPACE}") as operator:
         await client.create(SECRETS, namespace, credential("token", "s3cret"))
         await client.create(BACKENDS, namespace, backend("one", auth=bearer("token")))
         await client.create(GATEWAYS, namespace, gateway("main", "one"))
@@ -76,9 +52,7 @@ async def test_namespaces_that_may_not_be_seen_admit_nobody(
     api_server: ApiServer, client: Client, namespace: str
 ) -> None:
     """Without permission to see namespaces their labels select nothing, whatever they are; all else works."""
-    lacking = [
-        rule | {"resources": [each for each in rule["resources"] if each != "namespaces"]} for rule in _permissions()
-    ]
+    lacking = [rule for rule in operators_rules() if rule["resources"] != ["namespaces"]]
     token = await client.new_account(namespace, "operator", lacking)
     agents = await client.new_namespace(labels={"team": "a"})
     selected = {"from": "Selector", "selector": {"matchLabels": {"team": "a"}}}
@@ -93,7 +67,7 @@ async def test_namespaces_that_may_not_be_seen_admit_nobody(
 
 async def test_a_token_that_is_refused_is_read_anew(api_server: ApiServer, client: Client, namespace: str) -> None:
     """Tokens are replaced while the operator runs; it goes on with the one that its configuration holds now."""
-    old, new = [await client.new_account(namespace, name, _permissions()) for name in ("old", "new")]
+    old, new = [await client.new_account(namespace, name, operators_rules()) for name in ("old", "new")]
     kubeconfig, renewed = api_server.kubeconfig(old), api_server.kubeconfig(new)
     await client.create(BACKENDS, namespace, backend("one"))
     await client.create(GATEWAYS, namespace, gateway("main", "one"))
@@ -121,12 +95,6 @@ async def test_arguments_that_cannot_be_meant_are_refused(flag: str) -> None:
     done = await _finished(flag)
     assert done.returncode == 2
     assert f"argument {flag.partition('=')[0]}" in done.stderr
-
-
-def _permissions() -> list[Object]:
-    """All that the operator needs, wherever it needs it."""
-    manifests = yaml.safe_load_all(RBAC.read_text())
-    return [rule for each in manifests if each["kind"] in {"ClusterRole", "Role"} for rule in each["rules"]]
 
 
 async def _finished(*arguments: str) -> "subprocess.CompletedProcess[str]":
