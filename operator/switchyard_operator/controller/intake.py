@@ -77,7 +77,8 @@ class Intake:
         def found(raws: list[dict[str, Any]]) -> None:
             self._vigilance.found(stream, raws, asyncio.get_running_loop().time())
 
-        def ended() -> None:
+        def ended(resource_version: str) -> None:
+            self._vigilance.ended(stream, resource_version)
             self._metrics.lists.labels(resource).inc()
             self._listed()
 
@@ -95,7 +96,7 @@ class ListIntake:
     _listing: Listing[Any]
     _found: Callable[[list[dict[str, Any]]], None]
     _take: Callable[[Iterable[Change | None]], None]
-    _ended: Callable[[], None]
+    _ended: Callable[[str], None]
 
     def add(self, raws: list[dict[str, Any]]) -> None:
         """A page."""
@@ -105,4 +106,4 @@ class ListIntake:
     def done(self, resource_version: str) -> None:
         """The end of the list."""
         self._take(self._listing.done(resource_version))
-        self._ended()
+        self._ended(resource_version)

@@ -7,7 +7,7 @@ lists ──▶   │         ▲                              │  only while t
         vigilance ──▶ /healthz
 ```
 
-Every replica sees everything and knows what is to be done; the leader does it.
+Every replica sees everything; the one that leads does what is to be done, and everything when it begins to lead.
 """
 
 import asyncio
@@ -245,7 +245,10 @@ class Replica:
             yield "not everything has been listed yet"
 
     def _changed(self, change: Change) -> None:
-        for work in self._graph.touched(change):
+        touched = self._graph.touched(change)
+        if not self._election.leading.is_set():
+            return  # whoever begins to lead does everything
+        for work in touched:
             self._add(work)
         if change.resource == BACKENDS and change.new is None:
             self._prober.changed(change.key)
@@ -274,6 +277,7 @@ class Replica:
 
     def _gained(self) -> None:
         self._rollout.forget_all()
+        self._configs.outcomes.clear()
         for work in self._graph.everything():
             self._add(work)
 

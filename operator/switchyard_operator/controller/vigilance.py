@@ -3,6 +3,9 @@
 A watch that hangs looks like a quiet cluster. But a list tells: an object's ``resourceVersion`` that the watch has not reached is
 owed by it. Versions of one resource are integers that grow (KEP-5504), and whatever happened to the object of the highest one
 since, or to the watch, brings that version or a later one. What is owed for long shows a watch that will not wake up.
+
+Where versions go back, the API server's data have been restored from a copy: everything that is newer here than there will never be
+heard of again, and only a new process believes what is older.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +32,10 @@ class _State:
     """The highest version that a list has found."""
     since: float = 0.0
     """When the oldest debt that still stands was found."""
+    complete: int = 0
+    """The version of the last complete list."""
+    restored: bool = False
+    """A list was of an older version than the one before it."""
 
 
 @dataclass(slots=True)
@@ -66,6 +73,13 @@ class Vigilance:
                 state.since = now
             state.owed = highest
 
+    def ended(self, stream: Stream, resource_version: str) -> None:
+        """A list of our own was complete; ``resource_version``: the list's own. Lists show what is there when they are asked for."""
+        state, version = self._states[stream], comparable(resource_version)
+        if version is not None:
+            state.restored |= version < state.complete
+            state.complete = version
+
     def faults(self, now: float) -> Iterator[str]:
         """Why this process should be started anew; nothing when all is well."""
         if now - self.beat_at > BEAT_LIMIT_S:
@@ -75,6 +89,8 @@ class Vigilance:
                 yield f"the watch of {stream} has not begun"
             if state.reached < state.owed and now - state.since > DEBT_LIMIT_S:
                 yield f"the watch of {stream} has brought nothing for {now - state.since:.0f} s of what there is"
+            if state.restored:
+                yield f"the API server's data of {stream} are older than they were"
 
 
 def _version(raw: Mapping[str, Any]) -> int:

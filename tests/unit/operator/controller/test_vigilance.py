@@ -97,6 +97,26 @@ def test_versions_that_are_no_numbers_prove_nothing(vigilance: Vigilance) -> Non
     assert faults(vigilance, 100_000) == []
 
 
+@pytest.mark.parametrize(
+    ("versions", "fault"),
+    [
+        (["5", "5", "7"], []),
+        (["5", "opaque", "6"], []),
+        (["7", "5"], ["the API server's data of mcpbackends.switchyard.dev are older than they were"]),
+        (["7", "5", "9"], ["the API server's data of mcpbackends.switchyard.dev are older than they were"]),
+    ],
+    ids=["newer", "unknown", "older", "older and then newer"],
+)
+def test_data_that_were_restored_are_a_fault_for_good(
+    vigilance: Vigilance, versions: list[str], fault: list[str]
+) -> None:
+    """What is held here is newer than what will be heard of, so that only a new process believes it."""
+    for version in versions:
+        vigilance.ended(BACKENDS_STREAM, version)
+    vigilance.ended(GATEWAYS_STREAM, "1")
+    assert faults(vigilance, 10) == fault
+
+
 def test_a_watch_that_never_begins_is_a_fault() -> None:
     """What discovery did not show it, kopf does not watch and says so in a log line alone."""
     vigilance = Vigilance.over([BACKENDS_STREAM], 0)
