@@ -1,0 +1,26 @@
+"""The examples, applied as their readers apply them, on a real cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from e2e.images import ROOT
+from e2e.kind import Cluster
+
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.mark.parametrize(
+    "folder", [EXAMPLES / "quickstart", EXAMPLES / "demo" / "manifests"], ids=["quickstart", "demo"]
+)
+def test_an_example_just_works(operator: Cluster, folder: Path) -> None:
+    """One `kubectl apply` is enough, everything becomes ready, and a second one finds nothing to change."""
+    applied = operator.kubectl("apply", "-f", folder).splitlines()
+    try:
+        assert [line for line in applied if line.startswith("mcpgateway")] == ["mcpgateway.switchyard.dev/main created"]
+        for kind in ("mcpgw", "mcpb", "mcpa"):
+            operator.kubectl("wait", kind, "--all", "--all-namespaces", "--for=condition=Ready", "--timeout=30s")
+        again = operator.kubectl("apply", "-f", folder).splitlines()
+        assert [line for line in again if line.startswith("mcp") and not line.endswith(" unchanged")] == []
+    finally:
+        operator.kubectl("delete", "-f", folder, "--ignore-not-found", "--timeout=60s")
