@@ -6,6 +6,7 @@ created before an upgrade, or before the gateway got another port, has an old on
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from switchyard_operator.api.gateway import MCPGateway
@@ -17,6 +18,14 @@ from switchyard_sidecar.config.model import FORMAT
 
 _NAMED: Final = 5
 """How many pods a message names."""
+
+
+class SidecarReason(StrEnum):
+    """Reasons of ``Injected``."""
+
+    INJECTED = "Injected"
+    MISSING = "SidecarMissing"
+    OUTDATED = "SidecarOutdated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +55,13 @@ class Sidecars:
         if not self.asking:
             return None
         if self.missing:
-            said = (
-                f"{_count(self.missing)} without a sidecar, which is added when a pod is created: {_some(self.missing)}"
-            )
-            return Condition(INJECTED, Truth.FALSE, "SidecarMissing", said)
+            said = f"{_have(self.missing)} no sidecar (it is added when a pod is created): {_some(self.missing)}"
+            return Condition(INJECTED, Truth.FALSE, SidecarReason.MISSING, said)
         if self.outdated:
-            said = (
-                f"{_count(self.outdated)} with a sidecar that would be another one now (image, port, path or format of the config), "
-                f"which changes when a pod is created anew: {_some(self.outdated)}"
-            )
-            return Condition(INJECTED, Truth.FALSE, "SidecarOutdated", said)
-        return Condition(INJECTED, Truth.TRUE, INJECTED, "every pod that asks for it has a current sidecar")
+            why = "image, port, path or format of the config; it is renewed when a pod is created anew"
+            said = f"{_have(self.outdated)} an outdated sidecar ({why}): {_some(self.outdated)}"
+            return Condition(INJECTED, Truth.FALSE, SidecarReason.OUTDATED, said)
+        return Condition(INJECTED, Truth.TRUE, SidecarReason.INJECTED, "every pod that asks for it has a current sidecar")
 
 
 def _is_outdated(pod: Pod, gateway: MCPGateway, image: str | None) -> bool:
@@ -74,8 +79,8 @@ def _is_outdated(pod: Pod, gateway: MCPGateway, image: str | None) -> bool:
     return any(None not in pair and pair[0] != pair[1] for pair in pairs)
 
 
-def _count(names: tuple[str, ...]) -> str:
-    return f"{len(names)} {'pod is' if len(names) == 1 else 'pods are'}"
+def _have(names: tuple[str, ...]) -> str:
+    return f"{len(names)} {'pod has' if len(names) == 1 else 'pods have'}"
 
 
 def _some(names: tuple[str, ...]) -> str:

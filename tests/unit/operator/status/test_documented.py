@@ -4,6 +4,7 @@ from pathlib import Path
 
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import ProbeReason
+from switchyard_operator.controller.status.sidecars import SidecarReason
 
 PAGE = (Path(__file__).parents[4] / "docs" / "status.md").read_text()
 
@@ -17,7 +18,7 @@ def rows(heading: str) -> list[str]:
 def test_every_reason_is_explained() -> None:
     """Users search for the word they were shown."""
     of_ready = ["Pending", "Invalid", "Refused", "Degraded", "NotWritten"]
-    assert rows("Reasons") == [*of_ready, *Written, *ProbeReason]
+    assert rows("Reasons") == [*of_ready, *Written, *SidecarReason, *ProbeReason]
 
 
 def test_every_condition_is_explained() -> None:
@@ -26,6 +27,7 @@ def test_every_condition_is_explained() -> None:
         "Accepted",
         "ResolvedRefs",
         "Programmed",
+        "Injected",
         "Reachable",
         "Reconciling",
         "Stalled",
