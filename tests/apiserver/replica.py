@@ -68,6 +68,14 @@ class Replica:
 
         await eventually(is_leader, within_s)
 
+    async def follows(self) -> None:
+        """Wait until it knows that it does not lead."""
+
+        async def is_follower() -> bool:
+            return await self.metric("switchyard_operator_leader") == 0
+
+        await eventually(is_follower, START_S)
+
     async def idle(self) -> None:
         """Wait until it leads, has seen everything and has nothing to do."""
         await self.leads()
