@@ -17,7 +17,7 @@ from bench.machine import BenchError
 from bench.operator.declared import GATEWAYS_OF_TEAM, Cluster, address, gateway, namespace
 from fakes.waiting import Pulse
 
-PATIENCE_S: Final = 300.0
+PATIENCE_S: Final = 60.0
 _CHILD: Final = "switchyard.dev/credential=child"
 _LONGEST_EVENT_BYTES: Final = 2**20
 
@@ -59,7 +59,7 @@ class Configs:
         try:
             await self._news.until(lambda: not late(), PATIENCE_S)
         except TimeoutError:
-            raise BenchError(f"{len(late())} configs have not changed within {PATIENCE_S:g} s") from None
+            raise BenchError(f"the configs of {late()} have not changed within {PATIENCE_S:g} s") from None
         return [self.changed_at[each] - moment for each in gateways]
 
 
@@ -68,13 +68,14 @@ async def watched(server: ApiServer, cluster: Cluster) -> AsyncIterator[Configs]
     """Watch the configs, and answer for the sidecars of all running pods, while the block runs."""
     configs = Configs()
     async with aiohttp.ClientSession(read_bufsize=_LONGEST_EVENT_BYTES) as http:
-        watching = asyncio.create_task(_watch(server, http, configs), name="watch of ConfigMaps")
         sidecars = await _sidecars(configs, cluster)
         try:
-            yield configs
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(_watch(server, http, configs))
+                yield configs
+                watching.cancel()
         finally:
             await sidecars.cleanup()
-            watching.cancel()
 
 
 async def _watch(server: ApiServer, http: aiohttp.ClientSession, configs: Configs) -> None:
@@ -88,6 +89,7 @@ async def _watch(server: ApiServer, http: aiohttp.ClientSession, configs: Config
     ) as response:
         async for line in response.content:
             configs.take(json.loads(line)["object"])
+    raise BenchError("the API server has ended the watch of ConfigMaps")
 
 
 async def _sidecars(configs: Configs, cluster: Cluster) -> web.AppRunner:
