@@ -14,9 +14,9 @@ from switchyard_operator.api.names import GatewayName
 from switchyard_operator.api.pod_options import Options, options_of
 from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.observed import Sidecar
-from switchyard_operator.injection.container import Tree, containers_of
 from switchyard_operator.injection.patch import Operation, sidecar_added, told
-from switchyard_operator.injection.settings import Installation, Settings, settings_for
+from switchyard_operator.workloads.container import Tree, containers_of
+from switchyard_operator.workloads.settings import Installation, Settings, settings_for
 
 _OS_LABEL: Final = "kubernetes.io/os"
 _NAME: Final = TypeAdapter[str](GatewayName)

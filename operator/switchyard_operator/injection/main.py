@@ -24,7 +24,7 @@ from switchyard_operator.controller.access import NoAccess
 from switchyard_operator.controller.arguments import address, duration
 from switchyard_operator.controller.kube import KubeError
 from switchyard_operator.injection.process import Options, serve
-from switchyard_operator.injection.settings import DEFAULT_RESOURCES, Installation
+from switchyard_operator.workloads.settings import DEFAULT_RESOURCES, Installation
 from switchyard_sidecar import __version__, logs
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")

@@ -9,8 +9,8 @@ from typing import Any
 
 from switchyard_operator.api import pods
 from switchyard_operator.api.resource import Key
-from switchyard_operator.injection.container import sidecar, volume
-from switchyard_operator.injection.settings import Settings
+from switchyard_operator.workloads.container import sidecar, volume
+from switchyard_operator.workloads.settings import Settings
 from switchyard_sidecar.config.model import FORMAT
 
 Operation = dict[str, Any]

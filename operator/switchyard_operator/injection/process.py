@@ -16,7 +16,7 @@ from switchyard_operator.controller.kube import Kube
 from switchyard_operator.injection.certificate import Certificate
 from switchyard_operator.injection.gateways import Gateways
 from switchyard_operator.injection.server import Admission
-from switchyard_operator.injection.settings import Installation
+from switchyard_operator.workloads.settings import Installation
 
 LISTED_S: Final = 10.0
 """How long it waits at the start to have seen all gateways. Afterwards it answers by what it knows: better defaults than no sidecar."""

@@ -10,7 +10,7 @@ import msgspec
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
 from switchyard_operator.injection.decision import Decision, Result, decide
-from switchyard_operator.injection.settings import Installation
+from switchyard_operator.workloads.settings import Installation
 
 _API_VERSION: Final = "admission.k8s.io/v1"
 _POD: Final = {"group": "", "version": "v1", "kind": "Pod"}

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
 from switchyard_operator.injection.review import NotAReview, answer, judge, request_in
-from switchyard_operator.injection.settings import Installation
+from switchyard_operator.workloads.settings import Installation
 
 PATH: Final = "/inject"
 _BODY_BYTES: Final = 8 * 1024 * 1024

@@ -8,7 +8,7 @@ import jsonpatch
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import API_VERSION, Key
 from switchyard_operator.injection.decision import Decision, decide
-from switchyard_operator.injection.settings import Installation
+from switchyard_operator.workloads.settings import Installation
 
 NAMESPACE: Final = "team"
 INSTALLATION: Final = Installation(image="registry.example/sidecar:1")

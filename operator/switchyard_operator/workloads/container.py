@@ -11,7 +11,7 @@ from switchyard_operator.api.gateway_sidecar import Cores, Resources
 from switchyard_operator.api.resource import Key
 from switchyard_operator.api.scalars import Measure, Quantity
 from switchyard_operator.compile.children import child_key
-from switchyard_operator.injection.settings import Settings
+from switchyard_operator.workloads.settings import Settings
 
 CONFIG_FOLDER: Final = "/etc/switchyard"
 _NOBODY: Final = 65532
