@@ -104,9 +104,8 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     degraded: list[Degraded] = []
     for backend, view, its_naming, first in zip(config.backends, seen, plan.backends, awaited, strict=True):
         if view.snapshot is not None and first is None:
-            earlier = tuple(parts.get(config.backends[place].id) for place in its_naming.after)
             old = None if previous is None else previous.parts.get(backend.id)
-            made = part.make(its_naming, backend.filters, view.snapshot, earlier, routes, old)
+            made = part.make(its_naming, backend.filters, view.snapshot, routes.keys(), old)
             parts[backend.id] = made
             routes.update(made.routes)
         reason = _why_degraded(backend, view, first)
@@ -131,14 +130,30 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     )
 
 
+def effort(config: GatewayConfig, views: Mapping[str, BackendView], previous: Catalog) -> tuple[int, int]:
+    """What building the next catalog costs: the tools that have to be named and rendered, at most, and all that are merged."""
+    to_make = to_merge = 0
+    for backend in config.backends:
+        snapshot, old = views.get(backend.id, _UNSEEN).snapshot, previous.parts.get(backend.id)
+        if snapshot is not None:
+            to_merge += len(snapshot.tools)
+            if previous.config is not config or old is None or old.tools is not snapshot.tools:
+                to_make += len(snapshot.tools)
+    return to_make, to_merge
+
+
 def _awaited(backends: tuple[Backend, ...], seen: list[BackendView], plan: Plan) -> list[str | None]:
     """For each backend, one that it waits for: unsettled, and before it in its name space or in that of one it waits for."""
     awaited: list[str | None] = []
-    blocking: list[str | None] = []  # what each keeps the later ones waiting for: itself, or what it waits for
-    for backend, view, its_naming in zip(backends, seen, plan.backends, strict=True):
-        first = next((blocking[place] for place in its_naming.after if blocking[place] is not None), None)
+    # By what names begin with: the place of the first backend that keeps later ones waiting, and what these wait for.
+    blocking: dict[str, tuple[int, str]] = {}
+    for place, (backend, view, its_naming) in enumerate(zip(backends, seen, plan.backends, strict=True)):
+        lead = its_naming.space.lead
+        _, first = min((blocking[other] for other in plan.shared[lead] if other in blocking), default=(0, None))
         awaited.append(first)
-        blocking.append(first if _is_settled(backend, view) else backend.id)
+        waiting_for = first if _is_settled(backend, view) else backend.id
+        if waiting_for is not None:
+            blocking.setdefault(lead, (place, waiting_for))
     return awaited
 
 

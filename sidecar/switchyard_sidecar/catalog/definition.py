@@ -9,6 +9,8 @@ Sources: 2026-07-28 and 2025-11-25 ``server/tools``.
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from switchyard_sidecar.catalog import canonical, json_text
 from switchyard_sidecar.catalog.canonical import NotJsonError
 from switchyard_sidecar.catalog.json_text import JsonTextError, Member
@@ -25,8 +27,7 @@ _LEGIBLE_NAME: Final = 200
 """Characters of a refused tool's name that are reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
+class ToolDefinition(msgspec.Struct, frozen=True, gc=False):
     """A definition that can be listed, in one era at least."""
 
     name: str

@@ -24,8 +24,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -79,10 +82,6 @@ class NameSpace:
         digest = hashlib.sha256(f"{self.backend}\0{tool}".encode()).hexdigest()
         return f"{name}_{digest[:_HASH_DIGITS]}"
 
-    def overlaps(self, other: NameSpace) -> bool:
-        """Whether both could come to the same ordinary name."""
-        return self.lead.startswith(other.lead) or other.lead.startswith(self.lead)
-
 
 @dataclass(frozen=True, slots=True)
 class BackendNaming:
@@ -93,8 +92,6 @@ class BackendNaming:
     """Those with effect, of this backend's tools."""
     reserved: frozenset[str]
     """The names of the gateway's aliases that lie in its name space."""
-    after: tuple[int, ...]
-    """Places (in gateway order) of the earlier backends that share its name space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +100,15 @@ class Plan:
 
     backends: tuple[BackendNaming, ...]
     """In gateway order."""
+    shared: dict[str, tuple[str, ...]]
+    """For what a backend's names begin with: what the names of the backends that share its name space begin with."""
     reserved: dict[str, Alias]
     """The alias that has each alias's name."""
     conflicted: tuple[Alias, ...]
     """Aliases without effect, because an earlier one has their name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
+class Exposure(msgspec.Struct, frozen=True, gc=False):
     """One line of the list."""
 
     name: str
@@ -139,16 +137,36 @@ def plan(config: GatewayConfig) -> Plan:
     for alias in reserved.values():
         aliases.setdefault(alias.backend, []).append(alias)
     spaces = [NameSpace.of(backend, config.naming) for backend in config.backends]
+    shared = _shared(space.lead for space in spaces)
+    in_order = sorted(reserved)
+    reserved_in = {lead: frozenset(_beginning_with(lead, in_order)) for lead in shared}
     backends = (
-        BackendNaming(
-            space=space,
-            aliases=tuple(aliases.get(space.backend, ())),
-            reserved=frozenset(name for name in reserved if name.startswith(space.lead)),
-            after=tuple(earlier for earlier in range(place) if spaces[earlier].overlaps(space)),
-        )
-        for place, space in enumerate(spaces)
+        BackendNaming(space, tuple(aliases.get(space.backend, ())), reserved_in[space.lead]) for space in spaces
     )
-    return Plan(tuple(backends), reserved, tuple(conflicted))
+    return Plan(tuple(backends), shared, reserved, tuple(conflicted))
+
+
+def _shared(leads: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each of these: those that it begins with, itself, and those that begin with it.
+
+    In code point order a text stands right before all that begin with it, so one pass finds every pair.
+    """
+    shared: dict[str, list[str]] = {}
+    beginnings: list[str] = []  # those that the present one begins with, the shortest first
+    for lead in sorted(set(leads)):
+        while beginnings and not lead.startswith(beginnings[-1]):
+            beginnings.pop()
+        for beginning in beginnings:
+            shared[beginning].append(lead)
+        beginnings.append(lead)
+        shared[lead] = [*beginnings]
+    return {lead: tuple(others) for lead, others in shared.items()}
+
+
+def _beginning_with(lead: str, in_order: list[str]) -> list[str]:
+    start = bisect_left(in_order, lead)
+    end = bisect_left(in_order, True, start, key=lambda name: not name.startswith(lead))
+    return in_order[start:end]
 
 
 def expose(naming: BackendNaming, tools: Iterable[str], taken: Container[str]) -> tuple[list[Exposure], list[Clash]]:

@@ -2,6 +2,9 @@
 
 Making a share is where the work is, and most catalogs differ from the one before in one share. So a share remembers what
 it was made from, and is used again as long as that is the same.
+
+What there is one of for each tool is of no interest to the garbage collector (``gc=False``): it never changes, so it cannot
+be part of a cycle; and a collection, which lets nothing else run, takes 0.4 us for each object that it looks at.
 """
 
 from __future__ import annotations
@@ -10,13 +13,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from switchyard_sidecar.catalog import naming
 from switchyard_sidecar.catalog.filters import passes
 from switchyard_sidecar.catalog.projection import Entry
 from switchyard_sidecar.protocol.versions import Era
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from switchyard_sidecar.catalog.definition import Rejection, ToolDefinition
     from switchyard_sidecar.catalog.naming import BackendNaming, Clash, Exposure
@@ -26,8 +32,7 @@ if TYPE_CHECKING:
 _heading: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True, gc=False):
     """Where calls of an exposed name go."""
 
     backend: str
@@ -48,8 +53,7 @@ class LeftOut:
     """``None``: to nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One exposed name: where it leads, and how it looks in either era (the same object where it looks the same)."""
 
     route: Route
@@ -72,21 +76,21 @@ class Part:
     filters: tuple[ToolFilter, ...]
     tools: tuple[ToolDefinition, ...]
     rejected: tuple[Rejection, ...]
-    earlier: tuple[Part | None, ...]
-    """The shares of the earlier backends in its name space, whose names it had to avoid."""
+    lost: frozenset[str]
+    """The names that its tools could not have because backends before it have them."""
 
     def made_from(
         self,
         its_naming: BackendNaming,
         filters: tuple[ToolFilter, ...],
         snapshot: Snapshot,
-        earlier: tuple[Part | None, ...],
+        taken: AbstractSet[str],
     ) -> bool:
-        """Whether making it anew from these would make the same."""
+        """Whether making it anew from these would make the same: what it found free is free, and what was taken is."""
         return (
             self.tools is snapshot.tools
-            and len(self.earlier) == len(earlier)
-            and all(mine is theirs for mine, theirs in zip(self.earlier, earlier, strict=True))
+            and taken.isdisjoint(self.routes)
+            and self.lost <= taken
             and self.rejected == snapshot.rejected
             and self.naming == its_naming
             and self.filters == filters
@@ -97,12 +101,11 @@ def make(
     its_naming: BackendNaming,
     filters: tuple[ToolFilter, ...],
     snapshot: Snapshot,
-    earlier: tuple[Part | None, ...],
-    taken: Container[str],
+    taken: AbstractSet[str],
     previous: Part | None,
 ) -> Part:
     """A backend's share, or ``previous`` if that still is it. ``taken``: the exposed names of the backends before it."""
-    if previous is not None and previous.made_from(its_naming, filters, snapshot, earlier):
+    if previous is not None and previous.made_from(its_naming, filters, snapshot, taken):
         return previous
     tools = {tool.name: tool for tool in snapshot.tools if passes(filters, tool.name)}
     exposures, clashes = naming.expose(its_naming, tools, taken)
@@ -132,8 +135,14 @@ def make(
         filters=filters,
         tools=snapshot.tools,
         rejected=snapshot.rejected,
-        earlier=earlier,
+        lost=frozenset((_claimed(its_naming, clashes) - its_naming.reserved) & taken),
     )
+
+
+def _claimed(its_naming: BackendNaming, clashes: Sequence[Clash]) -> set[str]:
+    """The names that its tools could not have."""
+    names = {clash.name for clash in clashes}
+    return names | {its_naming.space.hashed(clash.tool) for clash in clashes if clash.exposed_as is None}
 
 
 def _line(backend: str, tool: ToolDefinition, exposure: Exposure, previous: Line | None) -> Line:

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+import msgspec
+
 from switchyard_sidecar.catalog.freshness import Scope
 from switchyard_sidecar.protocol import cursor as cursors
 from switchyard_sidecar.protocol.errors import INVALID_PARAMS, McpError
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One tool as clients of an era see it."""
 
     name: str

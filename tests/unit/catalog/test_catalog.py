@@ -1,12 +1,13 @@
 """All backends as one list: what either era sees, what is reported, and what is not made twice."""
 
+import gc
 import json
 from dataclasses import replace
 from typing import Literal
 
 import pytest
 
-from switchyard_sidecar.catalog.catalog import BackendView, Catalog, build
+from switchyard_sidecar.catalog.catalog import BackendView, Catalog, build, effort
 from switchyard_sidecar.catalog.definition import Rejection, ToolDefinition
 from switchyard_sidecar.catalog.part import LeftOut
 from switchyard_sidecar.config.model import Auth, AuthType, GatewayConfig, ToolFilter
@@ -245,3 +246,42 @@ def test_a_reused_share_is_made_anew_when_an_earlier_one_takes_its_name() -> Non
     assert after.routes["u"].backend == "ns/a"
     assert (after.modern, after.routes) == (build(config, seen | views(a=["t", "u"])).modern, after.routes)
     assert len(after.routes) == 3
+
+
+def test_a_reused_share_is_made_anew_when_an_earlier_one_gives_up_its_name() -> None:
+    """The tool that had to yield gets its ordinary name, as if it had never been otherwise."""
+    config = gateway({"a": "", "b": ""})
+    seen = views(a=["t"], b=["t"])
+    before = build(config, seen)
+    after = build(config, seen | views(a=[]), before)
+    assert [*before.routes] == ["t", "t_daa828b5"]
+    assert [*after.routes] == ["t"]
+    assert after == build(config, seen | views(a=[]))
+
+
+def test_what_is_made_for_each_tool_is_nothing_to_the_garbage_collector() -> None:
+    """A full collection stops everything for a time that grows with what it looks at."""
+    catalog = build(TWO, views(gh=["t"], jira=["u"]))
+    made = [line for part in catalog.parts.values() for line in part.lines]
+    for line in made:
+        assert not any(map(gc.is_tracked, (line, line.route, line.route.tool, line.legacy)))
+    assert not gc.is_tracked(catalog.routes)
+
+
+GH, JIRA = answered("gh", "t", "u"), answered("jira", "t")
+
+
+@pytest.mark.parametrize(
+    ("config", "seen", "expected"),
+    [
+        pytest.param(TWO, {"ns/gh": GH, "ns/jira": JIRA}, (0, 3), id="nothing changed"),
+        pytest.param(TWO, {"ns/gh": answered("gh", "t", "v"), "ns/jira": JIRA}, (2, 3), id="one list changed"),
+        pytest.param(TWO, {"ns/gh": GH, "ns/jira": BackendView()}, (0, 2), id="one is gone"),
+        pytest.param(gateway({"gh": "g", "jira": "jr"}), {"ns/gh": GH, "ns/jira": JIRA}, (3, 3), id="another config"),
+    ],
+)
+def test_the_effort_is_told_by_what_is_new_and_what_there_is(
+    config: GatewayConfig, seen: dict[str, BackendView], expected: tuple[int, int]
+) -> None:
+    """Whoever builds a catalog knows beforehand whether that takes long."""
+    assert effort(config, seen, build(TWO, {"ns/gh": GH, "ns/jira": JIRA})) == expected

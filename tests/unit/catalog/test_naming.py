@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from switchyard_sidecar.catalog.catalog import BackendView, Catalog, Claim, Conflict, Degraded, build
+from switchyard_sidecar.catalog.naming import plan
 from switchyard_sidecar.config.model import Alias, GatewayConfig
 from unit.catalog.samples import alias, answered, gateway, views
 
@@ -153,6 +154,26 @@ def test_a_later_backend_waits_where_names_could_meet_and_only_there(
     waiting = Degraded("ns/b", "its names depend on ns/a, which has not answered yet")
     assert (waiting in unsettled.degraded) is shared
     assert waiting not in settled.degraded
+
+
+@given(st.lists(st.text("ab_", max_size=3), max_size=8))
+def test_name_spaces_are_shared_where_one_beginning_begins_another(prefixes: list[str]) -> None:
+    """Every pair is found, and no other, though not every pair is looked at."""
+    config = gateway({str(number): prefix for number, prefix in enumerate(prefixes)}, separator="_")
+    leads = {f"{prefix}_" if prefix else "" for prefix in prefixes}
+    assert {lead: set(others) for lead, others in plan(config).shared.items()} == {
+        lead: {other for other in leads if lead.startswith(other) or other.startswith(lead)} for lead in leads
+    }
+
+
+@given(st.lists(st.text("ab_", max_size=3), max_size=4), st.lists(st.text("ab_\U0010ffff", min_size=1, max_size=4)))
+def test_an_alias_is_reserved_in_the_name_spaces_it_lies_in(prefixes: list[str], wanted: list[str]) -> None:
+    """It is known to every backend whose tools could come to its name, and to no other."""
+    aliases = [alias(name, "0", "t") for name in wanted]
+    config = gateway({str(number): prefix for number, prefix in enumerate(prefixes)}, *aliases, separator="_")
+    for naming, prefix in zip(plan(config).backends, prefixes, strict=True):
+        lead = f"{prefix}_" if prefix else ""
+        assert naming.reserved == {name for name in wanted if name.startswith(lead)}
 
 
 def test_waiting_is_passed_on() -> None:
@@ -333,3 +354,25 @@ def test_every_name_is_unique_and_every_tool_has_one(config: GatewayConfig, tool
     listed = set(routes(catalog).values())
     assert listed | reported == {(name, tool) for name, own in tools.items() for tool in own}
     assert listed.isdisjoint(reported)
+
+
+def seen_of(backend: str) -> st.SearchStrategy[BackendView]:
+    """A backend as it may look at some moment, out of few: so that at two moments it often shows the same list."""
+    lists: list[list[str]] = [[], ["a", "b"], ["a", "a_b", "b_" + "x" * 80]]
+    return st.sampled_from(
+        [BackendView(), BackendView(settled=True, failing=True), *(answered(backend, *each) for each in lists)]
+    )
+
+
+@given(st.data())
+def test_a_catalog_is_the_same_whatever_was_there_before(data: st.DataObject) -> None:
+    """What a catalog takes over of earlier ones, of other configs and other lists, is what it would make itself."""
+    moments = {name: seen_of(name) for name in BACKENDS}
+    configs = data.draw(st.lists(gateways(), min_size=1, max_size=2))
+    previous: Catalog | None = None
+    for _ in range(8):
+        config = data.draw(st.sampled_from(configs))
+        seen = {f"ns/{name}": data.draw(moment) for name, moment in moments.items()}
+        catalog = build(config, seen, previous)
+        assert catalog == build(config, seen)
+        previous = catalog
