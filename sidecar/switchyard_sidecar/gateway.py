@@ -3,7 +3,8 @@
 What always holds:
 
 1. The catalog is a pure function of config and snapshots. It is made anew, whole, whenever one of them changed, and is
-   swapped in one step; whoever follows it (``on_catalog``) is told after the swap.
+   swapped in one step; whoever follows it (``on_catalog``) is told after the swap. Where that is much work it is done in a
+   thread, one catalog at a time, and the one before is served no more but to callers of its tools.
 2. A request never changes what another request sees, except by making it fresher.
 3. A list waits for a backend only within that backend's budget, counted from the start of the fetch and not from the
    request, and never for one that is in back-off. The fetch outlives whoever waited for it.
@@ -15,6 +16,7 @@ import contextlib
 import math
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -39,6 +41,8 @@ RESTART_S: Final = 1.0
 """A backend's task that failed by a fault of ours is started again after this."""
 REST_RATIO: Final = 3
 """After a rebuild, changes wait this many times as long as it took."""
+MUCH: Final = 1_000
+"""Tools to be named and rendered for a catalog, or twenty times as many to be merged: more holds up the loop too long."""
 LONGEST_TTL_MS: Final = 24 * 3600 * 1000
 """No list is to be believed longer than this, whatever the config allows."""
 
@@ -69,6 +73,8 @@ class Gateway:
         self._unresolved: dict[str, str] = {}
         self._interested = False
         self._rebuild_due = False
+        self._making: asyncio.Future[Catalog] | None = None
+        """The catalog that is being made in a thread. A change meanwhile makes another one due."""
         self._rest_until = 0.0
         self._fresh_until = 0.0
         self._ttl_until = 0.0
@@ -110,7 +116,8 @@ class Gateway:
 
     def warm(self) -> Catalog | None:
         """The catalog, if it is fresh: what a list is answered with at no cost."""
-        return self.catalog if self._loop.time() < self._fresh_until and not self._rebuild_due else None
+        outdated = self._rebuild_due or self._making is not None
+        return self.catalog if self._loop.time() < self._fresh_until and not outdated else None
 
     async def fresh(self) -> Catalog:
         """The catalog, as fresh as its backends' budgets allow.
@@ -123,8 +130,10 @@ class Gateway:
         waits = [wait for running in self._running.values() if (wait := self._fetch(running, now)) is not None]
         if waits:
             await asyncio.gather(*waits)
-        if waits or self._rebuild_due:
+        await self._made()  # which may have begun before what is known now
+        if self._rebuild_due:
             self.rebuild()
+            await self._made()
         self._check_policy()
         return self.catalog
 
@@ -168,15 +177,41 @@ class Gateway:
 
     def rebuild(self) -> None:
         """Make the catalog anew from what is known now, and tell who follows it if a client could see a difference."""
+        self._rebuild_due = True
+        if self._making is not None:
+            return  # the next one is made when that one is done
         self._rebuild_due = False
         now = self._loop.time()
         views = {name: running.session.view(now) for name, running in self._running.items()}
         views |= {name: _unresolved_view(reason) for name, reason in self._unresolved.items()}
-        self.catalog = catalogs.build(self._config, views, previous=self.catalog)
-        self._judge(views, now)
-        self.on_catalog(self.catalog)
+        make = partial(catalogs.build, self._config, views, self.catalog)
+        to_make, to_merge = catalogs.effort(self._config, views, self.catalog)
+        if to_make + to_merge // 20 <= MUCH:
+            self._publish(make(), views, now)
+        else:
+            self._making = self._loop.run_in_executor(None, make)
+            self._making.add_done_callback(partial(self._made_aside, views, now))
+
+    def _made_aside(self, views: Mapping[str, BackendView], began: float, made: "asyncio.Future[Catalog]") -> None:
+        self._making = None
+        try:
+            if made.result().config is self._config:
+                self._publish(made.result(), views, began)
+        finally:
+            if self._rebuild_due:
+                self._loop.call_at(self._rest_until, self._rebuild_if_due)
+
+    async def _made(self) -> None:
+        """Wait for the catalog that is being made, if one is."""
+        if self._making is not None:
+            await asyncio.wait((self._making,))
+
+    def _publish(self, catalog: Catalog, views: Mapping[str, BackendView], began: float) -> None:
+        self.catalog = catalog
+        self._judge(views, began)
+        self.on_catalog(catalog)
         done = self._loop.time()
-        self._rest_until = done + REST_RATIO * (done - now)
+        self._rest_until = done + REST_RATIO * (done - began)
 
     def _judge(self, views: Mapping[str, BackendView], now: float) -> None:
         """Work out until when the catalog is fresh, and how its time to live runs down.
