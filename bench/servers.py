@@ -35,6 +35,16 @@ class Lab:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """How long an event loop stood still at worst."""
+
+    pause_ms: float
+    """By the clock."""
+    cpu_ms: float
+    """The most CPU that the loop's thread took in between: what of a pause is its own."""
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """A running sidecar."""
 
@@ -55,14 +65,13 @@ class Sidecar:
         """
         eventually(lambda: len(self.names()) == count, f"the sidecar does not list {count} tools")
 
-    def longest_pause_ms(self) -> float:
+    def longest_pause(self) -> Pause:
         """The longest pause of its event loop since the last call. Only for one that was started ``ticking``."""
         self.process.popen.send_signal(signal.SIGUSR1)
         stdout = self.process.popen.stdout
         if stdout is None:
             raise BenchError("the sidecar was not started ticking")
-        pause: float = json.loads(stdout.readline())["worst_ms"]
-        return pause
+        return Pause(**json.loads(stdout.readline()))
 
 
 def eventually(holds: Callable[[], bool], otherwise: str) -> None:

@@ -41,7 +41,7 @@ COLLECT_S: Final = 60
 def run(lab: Lab) -> Table:
     """Measure. A subscriber is told only when the new list can be read: that is the moment taken for "readable"."""
     table = Table(
-        "Scale (ms; medians over changes of one tool, pauses: the worst; pauses are of the sidecar's event loop)"
+        "Scale (ms; medians over changes of one tool, pauses: the worst; pauses are of the sidecar's event loop, turns its CPU)"
     )
     for size in QUICK if lab.quick else SIZES:
         _measure(lab, size, table)
@@ -58,7 +58,7 @@ def _measure(lab: Lab, size: Size, table: Table) -> None:
         began = time.monotonic()
         gateway.wait_for(size.backends * size.tools)
         first_list_ms = (time.monotonic() - began) * 1000
-        first_pause_ms = gateway.longest_pause_ms()
+        at_first = gateway.longest_pause()
         reply = ask(gateway.url, what)
         body_bytes = len(reply.body)
         clients = 4
@@ -68,10 +68,10 @@ def _measure(lab: Lab, size: Size, table: Table) -> None:
             running("bench.pulse", gateway.admin, "/healthz") as pulse,
         ):
             time.sleep(REST_S)
-            gateway.longest_pause_ms()
+            gateway.longest_pause()
             pulse.ask()
             changed_ms = [_change(behind, subscriber, size) for _ in range(1 if lab.quick else CHANGES)]
-            pause_ms, from_outside_ms = gateway.longest_pause_ms(), pulse.ask()["worst_ms"]
+            then, from_outside_ms = gateway.longest_pause(), pulse.ask()["worst_ms"]
         _check(gateway, size)
         table.rounds.append({"size": size.name, "changed_ms": changed_ms})
         table.add(
@@ -80,9 +80,11 @@ def _measure(lab: Lab, size: Size, table: Table) -> None:
             rss_mib=gateway.process.rss_mib,
             peak_mib=gateway.process.peak_rss_mib,
             all_listed_after=first_list_ms,
-            pause_then=first_pause_ms,
+            pause_then=at_first.pause_ms,
+            turn_then=at_first.cpu_ms,
             change_readable_after=statistics.median(changed_ms),
-            pause_then_=pause_ms,
+            pause_then_=then.pause_ms,
+            turn_then_=then.cpu_ms,
             from_outside=from_outside_ms,
             cpu_us_per_kib=sample.cpu_us / (body_bytes / 1024),
         )
