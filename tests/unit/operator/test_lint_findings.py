@@ -102,6 +102,11 @@ def test_a_finding_says_where_what_and_why() -> None:
             ["error 5 spec.auth AuthNotSupported", "error 10 spec.auth.type ForwardNotSupported"],
             id="what is not available yet",
         ),
+        pytest.param(
+            gateway("{name: a}") + gateway("{name: a}", name="other") + backend("a", "auth: {type: Forward}"),
+            ["error 15 spec.auth.type ForwardNotSupported"],
+            id="a fault of a backend that two gateways use",
+        ),
     ],
 )
 def test_what_the_operator_finds_is_found(text: str, found: list[str]) -> None:

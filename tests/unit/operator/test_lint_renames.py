@@ -121,7 +121,9 @@ def test_aliases(before: list[MCPToolAlias], after: list[MCPToolAlias], expected
     assert said([BOTH, *before], [BOTH, *after]) == expected
 
 
-def test_a_backend_that_goes_with_its_alias_renames_nothing() -> None:
-    """Its tools are gone, which the change says itself."""
+def test_a_backend_that_comes_or_goes_with_its_alias_renames_nothing() -> None:
+    """Which tools are new or gone, the change says itself."""
     always = {"strategy": "Always"}
-    assert said([gateway("github", "jira", naming=always), FIND], [gateway("jira", naming=always)]) == []
+    one, two = [gateway("jira", naming=always)], [gateway("github", "jira", naming=always), FIND]
+    assert said(two, one) == []
+    assert said(one, two) == []
