@@ -61,7 +61,9 @@ class Sidecars:
             why = "image, port, path or format of the config; it is renewed when a pod is created anew"
             said = f"{_have(self.outdated)} an outdated sidecar ({why}): {_some(self.outdated)}"
             return Condition(INJECTED, Truth.FALSE, SidecarReason.OUTDATED, said)
-        return Condition(INJECTED, Truth.TRUE, SidecarReason.INJECTED, "every pod that asks for it has a current sidecar")
+        return Condition(
+            INJECTED, Truth.TRUE, SidecarReason.INJECTED, "every pod that asks for it has a current sidecar"
+        )
 
 
 def _is_outdated(pod: Pod, gateway: MCPGateway, image: str | None) -> bool:
