@@ -10,6 +10,10 @@ from switchyard_operator.api.resource import GROUP
 GATEWAY_OF_POD: Final = f"{GROUP}/gateway"
 """Label: the MCPGateway of the pod's namespace whose sidecar it asks for."""
 
+DEPLOYMENT_OF: Final = f"{GROUP}/deployment-of"
+"""Label, written by the operator: the MCPGateway in mode ``Deployment`` whose replica the pod is. On its Deployment, Service and
+PodDisruptionBudget too. Another key than that of agents' pods: no sidecar is added to these."""
+
 PORT: Final = f"{GROUP}/port"
 """Annotation, option: the sidecar's MCP port in this pod, instead of the gateway's ``listener.port``."""
 ADMIN_PORT: Final = f"{GROUP}/admin-port"

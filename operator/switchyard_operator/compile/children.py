@@ -66,9 +66,14 @@ def bare(kind: str, gateway: Key, owner_uid: str | None = None) -> dict[str, Any
         "labels": {**CHILD_LABELS, GATEWAY_LABEL: gateway.name},
     }
     if owner_uid is not None:
-        owner = {"apiVersion": API_VERSION, "kind": "MCPGateway", "name": gateway.name, "uid": owner_uid}
-        metadata["ownerReferences"] = [owner | {"controller": True, "blockOwnerDeletion": False}]
+        metadata["ownerReferences"] = [owner(gateway, owner_uid)]
     return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def owner(gateway: Key, uid: str) -> dict[str, Any]:
+    """Says of an object that it is controlled by this gateway, and goes with it. It does not hold up the gateway's deletion."""
+    reference = {"apiVersion": API_VERSION, "kind": "MCPGateway", "name": gateway.name, "uid": uid}
+    return reference | {"controller": True, "blockOwnerDeletion": False}
 
 
 def _stored(content: bytes) -> dict[str, Any]:

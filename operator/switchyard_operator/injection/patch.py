@@ -20,7 +20,7 @@ def sidecar_added(pod: Mapping[str, Any], gateway: Key, settings: Settings, *, f
     """The sidecar with all that belongs to it, in a pod that has none; ``first``: before the other init containers."""
     spec = pod["spec"]
     yield from _annotated(pod["metadata"], pods.CONFIG_FORMAT, str(FORMAT))
-    yield _in_list(spec, "/spec", "volumes", volume(gateway))
+    yield _in_list(spec, "/spec", "volumes", volume(gateway, optional=True))
     yield _in_list(spec, "/spec", "initContainers", sidecar(settings, spec), first=first)
     known = {each.get("name") for each in spec.get("imagePullSecrets") or ()}
     missing = [{"name": name} for name in settings.pull_secrets if name not in known]

@@ -14,6 +14,7 @@ from switchyard_operator.compile.children import child_key
 from switchyard_operator.workloads.settings import Settings
 
 CONFIG_FOLDER: Final = "/etc/switchyard"
+_LOOPBACK: Final = "127.0.0.1"
 _NOBODY: Final = 65532
 """The user of the image (``nonroot`` of distroless images)."""
 
@@ -21,7 +22,18 @@ Tree = dict[str, Any]
 
 
 def sidecar(settings: Settings, spec: Mapping[str, Any]) -> Tree:
-    """The container for a pod of this ``spec``: an init container that goes on (KEP-753), so that Jobs end.
+    """The container for an agent's pod of this ``spec``: an init container that goes on (KEP-753), so that Jobs end."""
+    container = serving(settings, _LOOPBACK) | {"restartPolicy": "Always"}
+    # Some clusters assign users to pods, and any will do; only a pod that is root's needs another one here.
+    if (spec.get("securityContext") or {}).get("runAsUser") == 0:
+        container["securityContext"]["runAsUser"] = _NOBODY
+    if resources := resources_in(spec, settings):
+        container["resources"] = resources
+    return container
+
+
+def serving(settings: Settings, host: str, *more: str) -> Tree:
+    """The container that serves a gateway at this address of its pod, but for its resources; ``more`` are further arguments.
 
     All its probes mean "listening": no backend's fault takes a pod down. It satisfies the *restricted* Pod Security Standard.
     """
@@ -29,12 +41,12 @@ def sidecar(settings: Settings, spec: Mapping[str, Any]) -> Tree:
     container: Tree = {
         "name": pods.SIDECAR,
         "image": settings.image,
-        "restartPolicy": "Always",
         "args": [
             *("--config", CONFIG_FOLDER),
-            *("--listen", f"127.0.0.1:{settings.port}"),
+            *("--listen", f"{host}:{settings.port}"),
             *("--path", settings.path),
-            *("--admin", f"{settings.admin_host}:{settings.admin_port}"),
+            *("--admin", f"{settings.host}:{settings.admin_port}"),
+            *more,
         ],
         "ports": [{"name": pods.ADMIN_PORT_NAME, "containerPort": settings.admin_port, "protocol": "TCP"}],
         "startupProbe": {"httpGet": probe, "periodSeconds": 1, "failureThreshold": 120},
@@ -45,21 +57,25 @@ def sidecar(settings: Settings, spec: Mapping[str, Any]) -> Tree:
             "timeoutSeconds": 5,
             "failureThreshold": 6,
         },
-        "securityContext": _security(spec),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": pods.SIDECAR, "mountPath": CONFIG_FOLDER, "readOnly": True}],
     }
     if settings.pull_policy is not None:
         container["imagePullPolicy"] = settings.pull_policy
-    if resources := resources_in(spec, settings):
-        container["resources"] = resources
     return container
 
 
-def volume(gateway: Key) -> Tree:
-    """The gateway's config and credentials in one volume, so that they change together; both may come later than the pod."""
+def volume(gateway: Key, *, optional: bool) -> Tree:
+    """The gateway's config and credentials in one volume, so that they change together; ``optional``: they may come later than the pod."""
     name = child_key(gateway).name
-    sources = [{kind: {"name": name, "optional": True}} for kind in ("configMap", "secret")]
+    sources = [{kind: {"name": name, "optional": optional}} for kind in ("configMap", "secret")]
     return {"name": pods.SIDECAR, "projected": {"sources": sources}}
 
 
@@ -72,7 +88,7 @@ def resources_in(spec: Mapping[str, Any], settings: Settings) -> Tree:
     """
     if any((spec.get("resources") or {}).get(kind) for kind in ("requests", "limits")):
         return {}
-    wanted = _amounts(settings.resources)
+    wanted = amounts_of(settings.resources)
     declared = [container.get("resources") or {} for container in containers_of(spec)]
     if all(map(_is_guaranteed, declared)):
         both = {name: wanted["limits"].get(name) or wanted["requests"].get(name) for name in _AMOUNTS}
@@ -86,6 +102,14 @@ def resources_in(spec: Mapping[str, Any], settings: Settings) -> Tree:
     ):
         return {}
     return {kind: amounts for kind, amounts in wanted.items() if amounts}
+
+
+def amounts_of(resources: Resources) -> dict[str, dict[str, str]]:
+    """Requests and limits as a container has them; each may be empty."""
+    return {
+        kind: {name: str(amount) for name in _AMOUNTS if (amount := getattr(amounts, name)) is not None}
+        for kind, amounts in (("requests", resources.requests), ("limits", resources.limits))
+    }
 
 
 def containers_of(spec: Mapping[str, Any]) -> Iterable[Tree]:
@@ -115,24 +139,3 @@ _AMOUNTS: Final[Mapping[str, Callable[[object], int | Fraction]]] = {
     "cpu": partial(_amount_of, Cores),
     "memory": partial(_amount_of, Quantity),
 }
-
-
-def _amounts(resources: Resources) -> dict[str, dict[str, str]]:
-    return {
-        kind: {name: str(amount) for name in _AMOUNTS if (amount := getattr(amounts, name)) is not None}
-        for kind, amounts in (("requests", resources.requests), ("limits", resources.limits))
-    }
-
-
-def _security(spec: Mapping[str, Any]) -> Tree:
-    context: Tree = {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "runAsNonRoot": True,
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    # Some clusters assign users to pods, and any will do; only a pod that is root's needs another one here.
-    if (spec.get("securityContext") or {}).get("runAsUser") == 0:
-        context["runAsUser"] = _NOBODY
-    return context

@@ -1,4 +1,4 @@
-"""What a sidecar is to be like: said by the installation, then by its gateway, then by the pod."""
+"""What a sidecar is to be like: said by the installation, then by its gateway, then by the agent's pod."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,13 +19,14 @@ class Installation:
     """What holds for every sidecar whose gateway says nothing else."""
 
     image: str
+    """Empty: not known."""
     pull_policy: str | None = None
     """``None``: Kubernetes decides."""
     pull_secrets: tuple[str, ...] = ()
     """In the namespaces of the pods."""
     resources: Resources = DEFAULT_RESOURCES
-    admin_host: str = "0.0.0.0"  # noqa: S104 - kubelets and the operator come from outside the pod
-    """Which of a pod's addresses the admin port listens on: ``[::]`` where pods have no IPv4 address."""
+    host: str = "0.0.0.0"  # noqa: S104 - kubelets and the operator come from outside the pod
+    """Which of a pod's addresses is listened on for those outside: ``[::]`` where pods have no IPv4 address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Settings:
     """One gateway's sidecar."""
 
     image: str
+    """Empty: neither the gateway nor the installation says."""
     pull_policy: str | None
     pull_secrets: tuple[str, ...]
     resources: Resources
@@ -40,7 +42,8 @@ class Settings:
     """Whether the gateway itself says what resources it wants."""
     port: int
     path: str
-    admin_host: str
+    host: str
+    """What is listened on for those outside the pod."""
     admin_port: int
 
     def within(self, options: Options) -> "Settings":
@@ -66,6 +69,6 @@ def settings_for(installation: Installation, gateway: MCPGateway | None) -> Sett
         resources_asked_for=said.resources is not None,
         port=listener.port,
         path=listener.path,
-        admin_host=installation.admin_host,
+        host=installation.host,
         admin_port=said.admin_port,
     )
