@@ -57,6 +57,7 @@ def test_the_schema_knows_the_values_and_no_others() -> None:
             "at '/webhook/certificates/issuerRef/name': minLength",
         ),
         ({"namespaces": ["Agents"]}, "at '/namespaces/0': 'Agents' does not match pattern"),
+        ({"commonLabels": {"app.kubernetes.io/name": "a"}}, "at '/commonLabels/app.kubernetes.io~1name': false schema"),
         ({"operator": {"tolerations": [{"keys": "a"}]}}, "at '/operator/tolerations/0': additional properties 'keys'"),
     ],
     ids=lambda value: json.dumps(value) if isinstance(value, Mapping) else "",
