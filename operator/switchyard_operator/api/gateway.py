@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from switchyard_operator.api.gateway_naming import SHORTENED_TOOL_LENGTH, Naming, Prefix
+from switchyard_operator.api.gateway_service import GatewayService
 from switchyard_operator.api.gateway_sidecar import Sidecar
 from switchyard_operator.api.http import HostPattern, HttpUrl, OriginPattern, UrlPath
 from switchyard_operator.api.model import ApiModel, Breach
@@ -75,8 +76,9 @@ class Listener(ApiModel):
     """Origins that browsers may come from, such as `https://app.example`; `*` for any. Default: none; clients that send no
     Origin are always served. At most 64, of at most 300 characters."""
     allowed_hosts: Annotated[tuple[HostPattern, ...], Field(max_length=64)] = ()
-    """Host names accepted besides loopback names and the listening address, against DNS rebinding; `*` for any. Default: none.
-    At most 64, of at most 261 characters."""
+    """Host names accepted besides loopback names and the listening address, against DNS rebinding; `*` for any. In mode
+    `Deployment` the Service's names are accepted too, with cluster domain `cluster.local` at most. Default: none. At most 64, of at
+    most 261 characters."""
     public_url: Annotated[HttpUrl | None, Field(alias="publicURL")] = None
     """The URL that clients outside use, when it differs. Absolute, http or https, at most 2048 characters. Default: none."""
 
@@ -114,13 +116,16 @@ class MCPGatewaySpec(ApiModel):
     """Reserved: which tools are shown to whom. Not available yet: a gateway that sets it is refused (`VisibilityNotSupported`)
     rather than shown to all. At most 1024 entries."""
     mode: Literal["Sidecar", "Deployment"] = "Sidecar"
-    """`Sidecar`: beside each agent. `Deployment`: as a Service of its own; not effective yet, and reported. Default `Sidecar`."""
+    """`Sidecar`: beside each agent, in pods labelled `switchyard.dev/gateway` with this gateway's name. `Deployment`: by itself, as a
+    Deployment with a Service, both called `switchyard-` and the gateway's name. Default `Sidecar`. A change removes what is no longer
+    wanted: clients of a Service lose it, and pods with a sidecar keep it until they are made anew."""
     replicas: Annotated[int, Field(strict=True, ge=0, le=1000)] | None = None
-    """Replicas in mode `Deployment`, from 0 to 1000. Default: not set. Not effective yet, and reported."""
-    service: Mapping[str, Any] | None = None
-    """Reserved: the Service in mode `Deployment`. Not effective yet, and reported."""
+    """Replicas in mode `Deployment`, from 0 to 1000. Default: not set, which begins with 2 and leaves the number to whoever scales the
+    Deployment, such as a HorizontalPodAutoscaler. Without effect in mode `Sidecar`, and reported."""
+    service: GatewayService | None = None
+    """The Service in mode `Deployment`. Default: one of type `ClusterIP`. Without effect in mode `Sidecar`, and reported."""
     sidecar: Sidecar = Sidecar()
-    """The container that is added to pods labelled `switchyard.dev/gateway` with this gateway's name."""
+    """The container that serves the gateway: in pods labelled `switchyard.dev/gateway` with its name, or in its Deployment."""
 
     rules = (
         Rule("size(self.protocols) < 2 || self.protocols[0] != self.protocols[1]", "names an era twice", "protocols"),

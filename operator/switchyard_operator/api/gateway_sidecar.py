@@ -1,4 +1,4 @@
-"""The sidecar that is injected into a gateway's pods: what a gateway may say of its container."""
+"""The sidecar, injected into a gateway's pods or run as its Deployment: what a gateway may say of its container."""
 
 import re
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ class PullSecret(ApiModel):
 
 
 class Sidecar(ApiModel):
-    """The container that is added to pods of this gateway. A change reaches a pod when it is created anew."""
+    """The container that serves this gateway. A change reaches a pod when it is created anew; those of a Deployment are."""
 
     image: Image | None = None
     """Its image. Default: what the installation says. At most 512 characters. Pods whose sidecar has another image are counted as
@@ -114,7 +114,7 @@ class Sidecar(ApiModel):
     image_pull_secrets: Annotated[tuple[PullSecret, ...], Field(max_length=8), KeyedBy("name")] = ()
     """Secrets for the image's registry, added to those of the pod and of the installation. At most 8, each once."""
     resources: Resources | None = None
-    """Requests and limits, taken as a whole. Default: what the installation says, and none for a pod whose containers have none. Where all
+    """Requests and limits, taken as a whole. Default: what the installation says, and none for an agent's pod whose containers have none. Where all
     containers of a pod request exactly their limits, the sidecar does too, so that the pod keeps its class (`Guaranteed`): it then
     requests its limit, and is limited to its request where it has no limit."""
     admin_port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 8812

@@ -37,6 +37,16 @@ def findings(
     return tuple(_findings(backend, dict(Credentials(objects, backend.key.namespace, cluster, hidden).of(backend))))
 
 
+def credential_of(prefix: str, content: bytes, revision_key: bytes) -> config.Credential:
+    """The credential with this content, in a file whose name begins with ``prefix``.
+
+    A part of the revision goes into the name, so that a rotated secret's old and new content can lie side by side until the
+    config, which is another object, has changed.
+    """
+    said = revision(revision_key, content)
+    return config.Credential(file=f"{prefix}{said[:_DIGITS_IN_NAMES]}", revision=said)
+
+
 def left_out(key: Key, prefix: str | None, reason: str) -> config.Backend:
     """The section of a backend that is not served: it holds its place, and no address."""
     return config.Backend(namespace=key.namespace, name=key.name, prefix=prefix, unresolved=str(reason))
@@ -118,10 +128,7 @@ class BackendCompiler:
     def _credential(self, material: Material) -> config.Credential:
         if self.revision_key is None:
             return config.Credential(file=material.file, revision=UNKNOWN_REVISION)
-        said = revision(self.revision_key, material.content)
-        # With a part of the revision, so that a rotated secret's old and new content can lie side by side until the config,
-        # which is another object, has changed.
-        return config.Credential(file=f"{material.file}-{said[:_DIGITS_IN_NAMES]}", revision=said)
+        return credential_of(f"{material.file}-", material.content, self.revision_key)
 
     def _complete(
         self,

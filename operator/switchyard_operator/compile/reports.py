@@ -57,6 +57,8 @@ class Reason(StrEnum):
     NOT_YET_EFFECTIVE = "NotYetEffective"
 
     # Where it runs
+    WITHOUT_EFFECT = "WithoutEffect"
+    """The field belongs to another mode than the gateway's."""
     SERVICE_IN_CLUSTER_ONLY = "ServiceInClusterOnly"
 
 

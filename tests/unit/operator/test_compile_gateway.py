@@ -10,8 +10,10 @@ import pytest
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import GatewayRefused, Objects, compile_gateway
 from switchyard_operator.compile.directory import write
+from switchyard_operator.compile.gateway import withdrawn
+from switchyard_operator.compile.session_keys import session_key
 from switchyard_sidecar.config import model as config
-from switchyard_sidecar.config.load import load
+from switchyard_sidecar.config.load import load, revision
 from unit.operator.declared import KEY, MAIN, alias, backend, compiled, found, gateway, secret
 
 
@@ -223,16 +225,56 @@ def test_a_backend_field_of_later_fails_closed_or_is_reported(
 @pytest.mark.parametrize(
     ("spec", "fields"),
     [
-        ({"mode": "Sidecar"}, []),
-        ({"mode": "Deployment", "replicas": 2, "service": {}}, ["mode", "replicas", "service"]),
+        ({"mode": "Deployment", "replicas": 2, "service": {}}, []),
+        ({"replicas": 2, "service": {}}, ["replicas", "service"]),
     ],
 )
-def test_a_gateway_field_of_later_is_reported_and_the_rest_is_served(spec: dict[str, Any], fields: list[str]) -> None:
+def test_a_field_of_another_mode_is_reported_and_the_rest_is_served(spec: dict[str, Any], fields: list[str]) -> None:
     """Never silently ignored."""
     result = compiled(gateway("a", **spec), backend("a"))
     assert [report.field for report in result.reports] == [("spec", name) for name in fields]
-    assert {str(report.reason) for report in result.reports} <= {"NotYetEffective"}
+    assert {str(report.reason) for report in result.reports} <= {"WithoutEffect"}
     assert result.config.backends[0].url == "http://a.example/mcp"
+
+
+@pytest.mark.parametrize(
+    ("mode", "cluster", "hosts"),
+    [
+        ("Sidecar", True, ("a.example",)),
+        ("Deployment", False, ("a.example",)),
+        (
+            "Deployment",
+            True,
+            (
+                "a.example",
+                "switchyard-main",
+                "switchyard-main.agents",
+                "switchyard-main.agents.svc",
+                "switchyard-main.agents.svc.cluster.local",
+            ),
+        ),
+    ],
+)
+def test_replicas_answer_to_the_names_of_their_service(mode: str, cluster: bool, hosts: tuple[str, ...]) -> None:
+    """And to no others but those that the gateway lists, also when it is withdrawn."""
+    declared = gateway(mode=mode, listener={"allowedHosts": ["a.example"]})
+    assert compiled(declared, cluster=cluster).config.listener.allowed_hosts == hosts
+    if cluster:
+        assert withdrawn(declared, revision_key=KEY).config.listener.allowed_hosts == hosts
+
+
+def test_keys_of_sessions_are_named_and_come_along() -> None:
+    """The first signs; each lies in a file of its own, named by its revision."""
+    first, second = session_key(1, b"1" * 32), session_key(2, b"2" * 32)
+    result = compile_gateway(
+        Objects.of([gateway(mode="Deployment")]), MAIN, revision_key=KEY, session_keys=(first, second), cluster=True
+    )
+    keys = (result.config.session_key, result.config.previous_session_key)
+    assert [each and each.revision for each in keys] == [revision(KEY, first), revision(KEY, second)]
+    files = [f"cred_session-{revision(KEY, each)[:12]}" for each in (first, second)]
+    assert [each and each.file for each in keys] == files
+    assert result.credentials == {"cred_key": KEY, files[0]: first, files[1]: second}
+    assert compiled(gateway(mode="Deployment"), cluster=True).config.session_key is None
 
 
 @pytest.mark.parametrize(

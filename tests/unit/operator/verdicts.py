@@ -574,6 +574,21 @@ FORMS: Final[tuple[Refused, ...]] = (
     refused(GATEWAY, {"listener": {"publicURL": "mcp"}}, "listener.publicURL", "must be an absolute", _PATTERN),
     refused(GATEWAY, {"instructions": ""}, "instructions", "must be text, not empty", _PATTERN),
     refused(GATEWAY, {"auth": []}, "auth", "must be a mapping", _TYPE),
+    refused(GATEWAY, {"replicas": -1}, "replicas", "must be at least 0", "greater than or equal to"),
+    refused(GATEWAY, {"replicas": 1001}, "replicas", "must be at most 1000", "less than or equal to"),
+    refused(GATEWAY, {"replicas": "2"}, "replicas", "must be a whole number", _TYPE),
+    refused(GATEWAY, {"mode": "deployment"}, "mode", "did you mean Deployment", _ENUM),
+    refused(GATEWAY, {"service": {"type": "NodePort"}}, "service.type", "must be one of ClusterIP or", _ENUM),
+    refused(GATEWAY, {"service": {"port": 0}}, "service.port", "must be at least 1", "greater than or equal to"),
+    refused(GATEWAY, {"service": {"port": 65536}}, "service.port", "at most 65535", "less than or equal to"),
+    refused(
+        GATEWAY,
+        {"service": {"annotations": {"a": "x" * 4097}}},
+        "service.annotations.a",
+        "at most 4096 are allowed",
+        _TOO_LONG,
+    ),
+    refused(GATEWAY, {"service": {"annotations": {"a": 1}}}, "service.annotations.a", "must be a string", _TYPE),
     refused(GATEWAY, {"sidecar": {"image": ""}}, "sidecar.image", "must be an image such as", _PATTERN),
     refused(GATEWAY, {"sidecar": {"image": "a b"}}, "sidecar.image", "must be an image such as", _PATTERN),
     refused(
@@ -753,7 +768,19 @@ ACCEPTED: Final[tuple[Case, ...]] = (
     Case(GATEWAY, {"backends": [{"name": "a", "prefix": "p" * 52}, {"name": "b", "prefix": "a.b-c_d"}]}),
     Case(GATEWAY, {"protocols": ["Legacy", "Modern"], "naming": {"separator": "_", "maxLength": 24}}),
     Case(GATEWAY, {"auth": {"oidc": {"issuer": "https://a"}}, "visibility": ["a", {"b": [1]}], "mode": "Deployment"}),
-    Case(GATEWAY, {"replicas": 0, "service": {"type": "ClusterIP"}, "sidecar": {}}),
+    Case(GATEWAY, {"replicas": 0, "service": {}, "sidecar": {}}),
+    Case(
+        GATEWAY,
+        {
+            "mode": "Deployment",
+            "replicas": 1000,
+            "service": {
+                "type": "LoadBalancer",
+                "port": 80,
+                "annotations": {"a.example/b": "", "c": "several\nlines of text"},
+            },
+        },
+    ),
     Case(GATEWAY, {"sidecar": {"resources": {"requests": {"cpu": 1}, "limits": {"memory": "32Mi"}}}}),
     Case(GATEWAY, {"sidecar": {"resources": {"requests": {"cpu": "1000m"}, "limits": {"cpu": 1}}}}),
     Case(

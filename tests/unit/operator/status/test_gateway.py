@@ -129,9 +129,9 @@ def test_a_gateway_that_is_well() -> None:
             id="all or nothing, one kept back",
         ),
         pytest.param(
-            gateway("github", mode="Deployment"),
+            gateway("github", replicas=2),
             WELL,
-            ["Accepted=True NotYetEffective", RESOLVED, PROGRAMMED, "Ready=True Ready"],
+            ["Accepted=True WithoutEffect", RESOLVED, PROGRAMMED, "Ready=True Ready"],
             "Current",
             id="something without effect",
         ),
