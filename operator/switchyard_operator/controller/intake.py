@@ -54,7 +54,8 @@ class Intake:
                     self._metrics.watch_lists.labels(str(stream.resource)).inc()
                     self._vigilance.listing(stream)
                     self.listers[stream].want()
-                case Connected(stream):
+                case Connected(stream, resource_version):
+                    self._vigilance.stands(stream, resource_version)
                     self._metrics.watches.labels(str(stream.resource)).inc()
                 case Beat():
                     self._vigilance.beat(now())

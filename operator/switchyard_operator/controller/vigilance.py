@@ -1,8 +1,9 @@
 """Whether the watches bring what there is to see. Pure; times are seconds of one monotonic clock.
 
-A watch that hangs looks like a quiet cluster. But a list tells: an object's ``resourceVersion`` that the watch has not reached is
-owed by it. Versions of one resource are integers that grow (KEP-5504), and whatever happened to the object of the highest one
-since, or to the watch, brings that version or a later one. What is owed for long shows a watch that will not wake up.
+A watch that hangs looks like a quiet cluster. But a list tells: an object's ``resourceVersion`` that is newer than where the watch
+began, and that the watch has not reached, is owed by it. Versions of one resource are integers that grow (KEP-5504), and whatever
+happened to the object of the highest one since, or to the watch, brings that version or a later one. What is owed for long shows
+a watch that will not wake up.
 
 Where versions go back, the API server's data have been restored from a copy: everything that is newer here than there will never be
 heard of again, and only a new process believes what is older.
@@ -27,7 +28,7 @@ DEBT_LIMIT_S: Final = 150.0
 class _State:
     listed: bool = False
     reached: int = 0
-    """The highest version that the watch has brought."""
+    """The highest version that the watch has brought, or begun after."""
     owed: int = 0
     """The highest version that a list has found."""
     since: float = 0.0
@@ -58,6 +59,11 @@ class Vigilance:
     def listing(self, stream: Stream) -> None:
         """The watch lists anew."""
         self._states[stream].listed = True
+
+    def stands(self, stream: Stream, resource_version: str) -> None:
+        """The API server has begun to answer a watch, which is to bring what is newer than this version."""
+        state = self._states[stream]
+        state.reached = max(state.reached, comparable(resource_version) or 0)
 
     def brought(self, stream: Stream, raw: Mapping[str, Any]) -> None:
         """The watch has brought an object, or word of its deletion."""

@@ -1,11 +1,16 @@
 """What kopf sees of the cluster, handed to the controller's own event loop.
 
-kopf holds the watches: it lists, resumes at bookmarks, notices a silent connection and connects again. It gets a thread and a
-loop for itself, since it cancels foreign tasks when it ends and takes over signal handlers when it starts. Nothing of it is
-used but ``on.event``, which writes nothing to anybody's object.
+kopf holds the watches: it resumes at bookmarks, notices a silent connection, connects again, and begins anew with a list where
+history was lost (410 Gone). It gets a thread and a loop for itself, since it cancels foreign tasks when it ends and takes over
+signal handlers when it starts. Nothing of it is used but ``on.event``, which writes nothing to anybody's object.
 
-Two things it does not tell, and we read off its requests: that it lists anew after history was lost (410 Gone), whereupon what
-was deleted meanwhile never shows; and that a watch stands.
+Three things are seen to between kopf and the wire:
+
+1. Its lists are asked for nothing: all it needs of one is the version at which the watch begins. What there is we list
+   ourselves (:mod:`.listing`) right after, since what is gone shows in no event. Otherwise ten thousand objects would come twice when the operator
+   starts, each with a task and a memory of its own.
+2. That it has listed is handed on: it is time for our own list.
+3. So is that a watch stands, and from which version.
 """
 
 import asyncio
@@ -22,6 +27,7 @@ import kopf
 import uvloop
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
+from switchyard_operator.api.resource import CREDENTIAL_LABEL
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.resources import Resource, Stream, streams
 
@@ -47,13 +53,13 @@ class Seen:
 
     stream: Stream
     type: str | None
-    """``ADDED``, ``MODIFIED``, ``DELETED``; ``None``: from a list."""
+    """``ADDED``, ``MODIFIED``, ``DELETED``. ``None`` would be from a list of kopf's, which bring nothing."""
     raw: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """kopf has begun to list: of what was deleted before, no more events will come."""
+    """kopf has listed, and is about to watch: of what happened before, no more events will come."""
 
     stream: Stream
 
@@ -63,6 +69,8 @@ class Connected:
     """The API server has begun to answer a watch."""
 
     stream: Stream
+    resource_version: str
+    """What it is to bring is newer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,8 @@ class WatchEnded(Exception):  # noqa: N818 - the name says it
     """kopf has ended, which it does only when it cannot go on: the process has to start anew."""
 
 
+_NOTHING: Final = f"{CREDENTIAL_LABEL},!{CREDENTIAL_LABEL}"
+"""A label selector that no object satisfies."""
 # kopf would make one of the user's name, and a container's user may have none. Nothing is done with it: there are no peers.
 _IDENTITY: Final = cast("Any", "switchyard-operator")
 
@@ -138,13 +148,12 @@ class Watching:
         registry = kopf.OperatorRegistry()
 
         async def observe(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+            stream, watch = self._streams.get(request.url.path), "watch" in request.url.query
+            if stream is not None and not watch:
+                request.url = request.url.update_query(labelSelector=_NOTHING)
             response = await send(request)
-            stream = self._streams.get(request.url.path)
             if stream is not None and response.ok:
-                if "watch" in request.url.query:
-                    hand(Connected(stream))
-                elif "continue" not in request.url.query:
-                    hand(Listed(stream))
+                hand(Connected(stream, request.url.query.get("resourceVersion", "")) if watch else Listed(stream))
             return response
 
         @kopf.on.login(registry=registry)

@@ -67,6 +67,16 @@ def test_an_older_event_pays_nothing(vigilance: Vigilance) -> None:
     assert len(faults(vigilance, 11 + DEBT_LIMIT_S)) == 1
 
 
+def test_only_what_is_newer_than_its_beginning_is_owed_by_a_watch(vigilance: Vigilance) -> None:
+    """A watch brings what happens after the version that it begins with; a list finds what was before it too."""
+    vigilance.stands(BACKENDS_STREAM, "7")
+    vigilance.found(BACKENDS_STREAM, [at("3"), at("7")], 10)
+    assert faults(vigilance, 100_000) == []
+    vigilance.found(BACKENDS_STREAM, [at("8")], 100_000)
+    vigilance.stands(BACKENDS_STREAM, "7")
+    assert len(faults(vigilance, 100_001 + DEBT_LIMIT_S)) == 1
+
+
 def test_newer_lists_do_not_prolong_a_debt(vigilance: Vigilance) -> None:
     """Objects that go on changing must not hide a watch that has hung since the first list."""
     vigilance.found(BACKENDS_STREAM, [at("7")], 10)
