@@ -302,6 +302,18 @@ EFFECTS: Final[list[Effect]] = [
         {"webhook": {"certificates": {"issuerRef": {"name": "ours"}}}},
         only=False,
     ),
+    Effect(
+        "webhook.certificates.secretName",
+        "other",
+        {
+            f"{ARGS}[--webhook-secret]": "other",
+            "Role/switchyard-operator-certificates rules[0].resourceNames": ["other"],
+            f"{WEBHOOK}.spec.volumes[certificates].secret.secretName": "other",
+        },
+    ),
+    Effect(
+        "webhook.certificates.secretName", "other", {f"{CERTIFICATE}.secretName": "other"}, _CERT_MANAGER, only=False
+    ),
     Effect("webhook.certificates.caLifetimeDays", 365, {f"{ARGS}[--webhook-ca-lifetime]": "31536000"}),
     Effect("webhook.certificates.lifetimeDays", 30, {f"{ARGS}[--webhook-certificate-lifetime]": "2592000"}),
     Effect(
