@@ -15,6 +15,11 @@ from integration.matrix.programs import CallFailedError, Connection
 LATE_S: Final = 90.0
 """How long a backend that comes late may count as unreachable: the distance of looks, and the time of one."""
 TAKEOVER_S: Final = 20.0
+GATEWAYS: Final = 100
+SETTLED_S: Final = 6.0
+"""The distance of two writes of a status."""
+REST_S: Final = 75.0
+"""More than the longest distance of two looks at a server."""
 NODE: Final = f"{NAME}-control-plane"
 
 
@@ -93,6 +98,46 @@ def test_another_replica_takes_over_within_twenty_seconds(operator: Cluster, nam
     assert holder(operator) != before
 
 
+def test_at_rest_nothing_is_written(operator: Cluster, namespace: str) -> None:
+    """A hundred gateways of servers that are looked at, which happens in this minute too: not one object has another version after it."""
+    operator.apply(MANIFESTS / "servers.yaml", namespace=namespace)
+    operator.apply(MANIFESTS / "resources.yaml", namespace=namespace)
+    operator.apply(MANIFESTS / "agent.yaml", namespace=namespace)
+    gateways = [_gateway(f"gateway-{number:02}") for number in range(GATEWAYS - 1)]
+    operator.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": gateways}), namespace=namespace)
+    operator.kubectl("wait", "pod/agent", "-n", namespace, "--for=condition=Ready", "--timeout=90s")
+
+    assert len(_all(operator, namespace, "mcpgateways")) == GATEWAYS
+
+    def settled() -> bool:
+        before = written(operator, namespace)
+        time.sleep(SETTLED_S)
+        counts = [each["status"].get("tools") for each in _all(operator, namespace, "mcpgateways")]
+        return None not in counts and written(operator, namespace) == before
+
+    eventually(settled, bool, within_s=LATE_S)
+    before = written(operator, namespace)
+    time.sleep(REST_S)
+    assert written(operator, namespace) == before
+
+
+def written(cluster: Cluster, namespace: str) -> dict[str, str]:
+    """What the operator has written: versions of objects, events of its own, and the annotation of pods, which kubelets write too."""
+    kinds = "mcpgateways,mcpbackends,mcptoolaliases,configmaps,secrets"
+    found = {
+        f"{each['kind']} {each['metadata']['name']}": each["metadata"]["resourceVersion"]
+        for each in _all(cluster, namespace, kinds)
+    }
+    for each in _all(cluster, namespace, "events.events.k8s.io"):
+        if each["reportingController"] == "switchyard.dev/operator":
+            found[f"Event {each['metadata']['name']}"] = each["metadata"]["resourceVersion"]
+    for each in _all(cluster, namespace, "pods"):
+        found[f"Pod {each['metadata']['name']}"] = (
+            each["metadata"].get("annotations", {}).get("switchyard.dev/config-hash", "")
+        )
+    return found
+
+
 def served(connection: Connection) -> list[str]:
     """What the list holds; nothing while no backend has answered, which clients are told as an error."""
     try:
@@ -128,6 +173,16 @@ def kill(cluster: Cluster, pod: str) -> None:
     template = ("--output", "go-template", "--template", "{{.info.pid}}")
     process = run("docker", "exec", NODE, "crictl", "inspect", *template, container).strip()
     run("docker", "exec", NODE, "kill", "-KILL", process)
+
+
+def _all(cluster: Cluster, namespace: str, kinds: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(cluster.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
+    return found
+
+
+def _gateway(name: str) -> dict[str, Any]:
+    spec = {"backends": [{"name": "modern"}, {"name": "legacy"}]}
+    return {"apiVersion": "switchyard.dev/v1alpha1", "kind": "MCPGateway", "metadata": {"name": name}, "spec": spec}
 
 
 def _bulky(name: str) -> dict[str, Any]:
