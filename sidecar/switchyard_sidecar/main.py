@@ -7,12 +7,16 @@ import signal
 import sys
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import uvloop
 
 from switchyard_sidecar import __version__, logs
 from switchyard_sidecar.serving import ListenError, serve
+
+FULL_AFTER: Final = 50
+"""Collections of the middle generation before a full one: some 350,000 objects more than there were. The start of 500 backends
+makes 100,000 that stay. What waits so long to be collected is little: a connection that lived long leaves some twenty."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,10 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure(options.log_format, options.log_level)
     host, port = options.listen
     run = serve(options.config, host=host, port=port, path=options.path, admin=options.admin)
-    # What has been made by now stays as long as the process. A full collection, which stops the loop, need not look at it
-    # each time: that would be 20 ms of CPU, most of what it takes where backends are few.
-    gc.collect()
-    gc.freeze()
+    _spare_collections()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(until_signalled(run))
@@ -45,6 +46,17 @@ async def until_signalled(run: Coroutine[Any, Any, None]) -> None:
     except asyncio.CancelledError:
         if not task.cancelled():
             raise
+
+
+def _spare_collections() -> None:
+    """Have fewer full collections of garbage, and smaller ones: nothing else runs meanwhile, for 0.4 us an object.
+
+    What imports made, which is most of it where backends are few, stays as long as the process and is not looked at again.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, FULL_AFTER)
 
 
 def _parser() -> argparse.ArgumentParser:
