@@ -45,7 +45,7 @@ class Sidecar:
         return cls(
             image=container.get("image") or "",
             port=int(port) if port.isascii() and port.isdigit() else None,
-            path=arguments.get("--path"),
+            path=path.replace("$$", "$") if (path := arguments.get("--path")) is not None else None,
             admin_port=next(
                 (
                     int(each["containerPort"])

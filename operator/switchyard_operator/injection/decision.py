@@ -18,6 +18,7 @@ from switchyard_operator.injection.patch import Operation, sidecar_added, told
 from switchyard_operator.workloads.container import Tree, containers_of
 from switchyard_operator.workloads.settings import Installation, Settings, settings_for
 
+_MIRROR: Final = "kubernetes.io/config.mirror"
 _OS_LABEL: Final = "kubernetes.io/os"
 _NAME: Final = TypeAdapter[str](GatewayName)
 
@@ -36,6 +37,8 @@ class Result(StrEnum):
     """Its gateway runs as a Deployment."""
     HOST_NETWORK = "HostNetwork"
     WINDOWS = "Windows"
+    STATIC = "Static"
+    """It is a kubelet's own, which shows it to the API server and would not have it changed."""
     NAME_TAKEN = "NameTaken"
     """It has a container or volume of its own that is called as ours would be."""
     PORT_TAKEN = "PortTaken"
@@ -76,6 +79,8 @@ def decide(
         return Decision(Result.PRESENT, _told_of(container, pod, settings, options), _prefixed(faults), facts)
     if gateway is not None and gateway.spec.mode == "Deployment":
         return _refused(Result.DEPLOYMENT_MODE, f'MCPGateway "{name}" runs as a Deployment: use its Service', facts)
+    if _MIRROR in (metadata.get("annotations") or {}):
+        return _refused(Result.STATIC, "the pod is a static one, which belongs to its node", facts)
     if (obstacle := _obstacle(spec, settings)) is not None:
         return _refused(*obstacle, facts)
     patch = [*sidecar_added(pod, key, settings, first=options.first)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from switchyard_operator.api import pods
 from switchyard_operator.api.resource import Key
-from switchyard_operator.workloads.container import sidecar, volume
+from switchyard_operator.workloads.container import literal, sidecar, volume
 from switchyard_operator.workloads.settings import Settings
 from switchyard_sidecar.config.model import FORMAT
 
@@ -35,7 +35,7 @@ def told(pod: Mapping[str, Any], url: str) -> Iterator[Operation]:
 
     It comes first, so that the values of others can refer to it: ``$(SWITCHYARD_URL)``.
     """
-    variable = {"name": pods.URL_VARIABLE, "value": url}
+    variable = {"name": pods.URL_VARIABLE, "value": literal(url)}
     for index, container in enumerate(pod["spec"].get("containers") or ()):
         names = {each.get("name") for each in container.get("env") or ()}
         if container.get("name") != pods.SIDECAR and pods.URL_VARIABLE not in names:

@@ -44,7 +44,7 @@ def serving(settings: Settings, host: str, *more: str) -> Tree:
         "args": [
             *("--config", CONFIG_FOLDER),
             *("--listen", f"{host}:{settings.port}"),
-            *("--path", settings.path),
+            *("--path", literal(settings.path)),
             *("--admin", f"{settings.host}:{settings.admin_port}"),
             *more,
         ],
@@ -110,6 +110,11 @@ def amounts_of(resources: Resources) -> dict[str, dict[str, str]]:
         kind: {name: str(amount) for name in _AMOUNTS if (amount := getattr(amounts, name)) is not None}
         for kind, amounts in (("requests", resources.requests), ("limits", resources.limits))
     }
+
+
+def literal(text: str) -> str:
+    """The text as an argument or the value of a variable, in which a kubelet would replace ``$(NAME)``."""
+    return text.replace("$", "$$")
 
 
 def containers_of(spec: Mapping[str, Any]) -> Iterable[Tree]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from switchyard_operator.controller.observed import Sidecar
 from switchyard_operator.injection.decision import Result
 from unit.operator.injection.pods import Tree, container, decided, gateway, injected, patched, pod, sidecar_of
 
@@ -198,6 +199,11 @@ def test_a_variable_that_a_container_has_is_never_replaced() -> None:
         ),
         (Result.WINDOWS, pod(os={"name": "windows"}), "the pod runs on Windows"),
         (Result.WINDOWS, pod(nodeSelector={"kubernetes.io/os": "windows"}), "the pod runs on Windows"),
+        (
+            Result.STATIC,
+            pod(annotations={"kubernetes.io/config.mirror": "0"}),
+            "the pod is a static one, which belongs to its node",
+        ),
         (Result.NAME_TAKEN, pod(container("switchyard")), 'the pod has a container "switchyard" of its own'),
         (
             Result.NAME_TAKEN,
@@ -287,6 +293,15 @@ def test_a_copy_of_an_injected_pod_gets_the_sidecar_that_it_has_lost() -> None:
     after = injected(copy)
     assert sidecar_of(after)["image"] == "registry.example/sidecar:1"
     assert after["metadata"]["annotations"] == {"switchyard.dev/config-format": "1"}
+
+
+def test_what_a_kubelet_would_replace_in_a_path_is_kept_from_it() -> None:
+    """``$(HOME)`` is a legal path, and what came of it is found again."""
+    declared = gateway(listener={"path": "/a$(HOME)$$"})
+    after = injected(pod(), declared)
+    assert sidecar_of(after)["args"][5] == "/a$$(HOME)$$$$"
+    assert after["spec"]["containers"][0]["env"][0]["value"] == "http://127.0.0.1:8811/a$$(HOME)$$$$"
+    assert Sidecar.of(sidecar_of(after)).path == "/a$(HOME)$$"
 
 
 def test_a_pod_of_root_does_not_make_the_sidecar_root() -> None:
