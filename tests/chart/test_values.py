@@ -38,6 +38,7 @@ def test_every_value_has_a_row() -> None:
 def test_the_schema_knows_the_values_and_no_others() -> None:
     """Whatever `values.yaml` has the schema describes, and the other way round; nothing else is let through."""
     assert set(_described(SCHEMA)) - {"enabled", "global"} == set(_sections(VALUES))
+    assert set(_required(SCHEMA)) == set(_sections(VALUES)), "--reuse-values of an older release would leave them out"
     for path, each in _schemas(SCHEMA):
         assert each.get("additionalProperties") is False, f"{path} takes any key"
 
@@ -56,6 +57,7 @@ def test_the_schema_knows_the_values_and_no_others() -> None:
             {"webhook": {"certificates": {"owner": "CertManager"}}},
             "at '/webhook/certificates/issuerRef/name': minLength",
         ),
+        ({"operator": {"workers": None}}, "at '/operator': missing property 'workers'"),
         ({"namespaces": ["Agents"]}, "at '/namespaces/0': 'Agents' does not match pattern"),
         ({"commonLabels": {"app.kubernetes.io/name": "a"}}, "at '/commonLabels/app.kubernetes.io~1name': false schema"),
         ({"operator": {"tolerations": [{"keys": "a"}]}}, "at '/operator/tolerations/0': additional properties 'keys'"),
@@ -110,6 +112,14 @@ def _described(schema: dict[str, Any], path: str = "") -> Iterator[str]:
         yield f"{path}{name}"
         if name not in _KUBERNETES:
             yield from _described(below, f"{path}{name}.")
+
+
+def _required(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+    schema = _resolved(schema)
+    for name in schema.get("required", ()):
+        yield f"{path}{name}"
+        if name not in _KUBERNETES:
+            yield from _required(schema["properties"][name], f"{path}{name}.")
 
 
 def _sections(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
