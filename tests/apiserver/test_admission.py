@@ -315,21 +315,21 @@ async def test_the_operator_waits_for_a_configuration(
 async def test_no_admission_fails_while_certificates_are_replaced(
     api_server: ApiServer, installation: Installation, client: Client, namespace: str
 ) -> None:
-    """Short-lived ones, under load and under Fail: by the same authority, by a new one, and after their Secret was lost.
+    """Short-lived ones, under load and under Fail: by the same authority, by a new one, and by another replica after their Secret was lost.
 
     Beside the API server, which keeps its connections, somebody connects anew each time with what it trusts at that moment.
     """
-    lifetimes = ["--webhook-ca-lifetime=24", "--webhook-certificate-lifetime=12"]
+    flags = [*installation.flags, "--webhook-ca-lifetime=24", "--webhook-certificate-lifetime=12"]
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "request": {"uid": "1", "operation": "DELETE", "kind": {}, "namespace": namespace},
     }
     async with (
-        replica(api_server.kubeconfig(), *installation.flags, *lifetimes, namespace=namespace) as running,
+        replica(api_server.kubeconfig(), *flags, namespace=namespace) as leader,
         mounted(installation) as folder,
         webhook(installation, api_server.kubeconfig(), folder) as injecting,
     ):
-        await running.says("ca_bundle_written")
+        await leader.says("ca_bundle_written")
         await injecting.ready()
         stopped = asyncio.Event()
         admitted = [0, 0]
@@ -345,28 +345,33 @@ async def test_no_admission_fails_while_certificates_are_replaced(
                 assert (await installation.ask(review))[0] == 200
                 admitted[1] += 1
 
-        def written() -> list[Any]:
-            return [each["authorities"] for each in running.said if each["event"] == "certificates_written"]
+        def written(by: Replica) -> list[Any]:
+            return [each["authorities"] for each in by.said if each["event"] == "certificates_written"]
 
         def loaded() -> int:
             return sum(each["event"] == "certificate_loaded" for each in injecting.said)
 
+        async def rotated() -> bool:
+            """The first; a renewal; a second authority; what it signs."""
+            authorities = written(leader)
+            return 2 in authorities and len(authorities) > authorities.index(2) + 1 and loaded() >= 3
+
+        async def made_anew() -> bool:
+            return bool(written(second)) and loaded() >= 4
+
         async def replace_all() -> None:
-            # The first; a renewal; a second authority; what it signs.
-            async def rotated() -> bool:
-                return 2 in written() and len(written()) > written().index(2) + 1 and loaded() >= 3
-
             await eventually(rotated, 45)
-            count = len(written())
+            assert written(second) == []
+            await leader.end()
+            await second.leads()
             await client.delete(SECRETS, namespace, SECRET)
-
-            async def made_anew() -> bool:
-                return len(written()) > count and loaded() >= 4
-
             await eventually(made_anew, SOON_S)
             stopped.set()
 
-        async with asyncio.TaskGroup() as tasks:
+        async with (
+            replica(api_server.kubeconfig(), *flags, namespace=namespace) as second,
+            asyncio.TaskGroup() as tasks,
+        ):
             for part in (create(), create(), connect(), replace_all()):
                 tasks.create_task(part)
     assert min(admitted) > 20
