@@ -83,6 +83,12 @@ def not_included(alias: MCPToolAlias, gateway: Key) -> Report:
     return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_FOUND, message)
 
 
+def not_served(alias: MCPToolAlias, gateway: Key) -> Report:
+    """Says that a gateway includes the backend, and has to leave it out."""
+    message = f"gateway {gateway} leaves backend {target(alias)} out, and says why; the alias takes effect there when it is served"
+    return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_RESOLVED, message)
+
+
 def gateway_not_found(alias: MCPToolAlias, index: int, gateway: Key) -> Report:
     """Says that the gateway of ``spec.gatewayRefs[index]`` does not exist."""
     path: FieldPath = ("spec", "gatewayRefs", index, "name")

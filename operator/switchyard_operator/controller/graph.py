@@ -13,7 +13,7 @@ from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.aliases import target
-from switchyard_operator.controller.observed import Child, Pod
+from switchyard_operator.controller.observed import Child, Pod, Workload
 from switchyard_operator.controller.resources import (
     ALIASES,
     BACKENDS,
@@ -22,6 +22,7 @@ from switchyard_operator.controller.resources import (
     NAMESPACES,
     PODS,
     SECRETS,
+    WORKLOADS,
     Resource,
 )
 from switchyard_operator.controller.shelf import Change
@@ -78,7 +79,10 @@ class Graph:
         return set(self._follow(change))
 
     def everything(self) -> Iterator[Work]:
-        """What is to be done by whoever begins to write: he has acted on none of the changes that led here."""
+        """What is to be done by whoever begins to write: he has acted on none of the changes that led here.
+
+        Deployments follow their configs, and are not named.
+        """
         yield from (Work(Task.CONFIG, item.key) for item in self._store.gateways)
         yield from (Work(Task.BACKEND_STATUS, item.key) for item in self._store.backends)
         yield from (Work(Task.ALIAS_STATUS, item.key) for item in self._store.aliases)
@@ -88,7 +92,8 @@ class Graph:
         aliases = self._objects.aliases.within(gateway.namespace)
         if before is None or before.refused != after.refused:
             return {key for key, alias in aliases.items() if _may_mean(alias, gateway)}
-        return {key for key, _ in before.aliases.items() ^ after.aliases.items() if key in aliases}
+        moved = {key for key, _ in before.aliases.items() ^ after.aliases.items()} | (before.idle ^ after.idle)
+        return moved & aliases.keys()
 
     def gateways_of(self, backend: Key) -> set[Key]:
         """The gateways that use a backend, or would if they might."""
@@ -107,6 +112,9 @@ class Graph:
         elif change.resource == PODS:
             pods = (each for each in (old, new) if isinstance(each, Pod))
             yield from (Work(Task.GATEWAY_STATUS, each.gateway) for each in pods if each.gateway in self._gateways)
+        elif change.resource in WORKLOADS:
+            workloads = (each for each in (old, new) if isinstance(each, Workload))
+            yield from (Work(Task.DEPLOYMENT, each.gateway) for each in workloads if each.gateway in self._gateways)
         elif change.resource == NAMESPACES:
             yield from self._namespace(change.key.name)
         else:

@@ -8,7 +8,14 @@ from typing import Any
 from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.resource import Key
 from switchyard_operator.api.status import MAX_CONFLICTS
-from switchyard_operator.compile.aliases import gateway_not_found, gateway_refused, lost, no_gateway, not_included
+from switchyard_operator.compile.aliases import (
+    gateway_not_found,
+    gateway_refused,
+    lost,
+    no_gateway,
+    not_included,
+    not_served,
+)
 from switchyard_operator.compile.reports import Report
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
@@ -24,6 +31,8 @@ class Stand(Enum):
     """Another alias has the name."""
     NOT_INCLUDED = "not included"
     """The gateway does not include the backend."""
+    NOT_SERVED = "not served"
+    """The gateway includes the backend, and leaves it out."""
     NOT_FOUND = "not found"
     """There is no such gateway."""
     REFUSED = "refused"
@@ -60,7 +69,8 @@ def standings(
             return None
         if alias.key in composed.aliases:
             winner = composed.aliases[alias.key]
-            found.append(Standing(key, Stand.ACTS if winner is None else Stand.LOST, winner))
+            alone = Stand.NOT_SERVED if alias.key in composed.idle else Stand.ACTS
+            found.append(Standing(key, alone if winner is None else Stand.LOST, winner))
         elif named is not None:
             found.append(Standing(key, Stand.REFUSED if composed.refused else Stand.NOT_INCLUDED))
     return tuple(found)
@@ -83,6 +93,8 @@ def _reports(alias: MCPToolAlias, found: Sequence[Standing]) -> Iterator[Report]
                 yield lost(alias, gateway, winner)
             case Standing(gateway, Stand.NOT_INCLUDED):
                 yield not_included(alias, gateway)
+            case Standing(gateway, Stand.NOT_SERVED):
+                yield not_served(alias, gateway)
             case Standing(gateway, Stand.NOT_FOUND):
                 names = [each.name for each in alias.spec.gateway_refs or ()]
                 yield gateway_not_found(alias, names.index(gateway.name), gateway)

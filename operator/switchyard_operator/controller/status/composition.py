@@ -30,6 +30,8 @@ class Composition:
     aliases: Mapping[Key, Key | None] = field(default_factory=dict)
     """The aliases that are meant for the gateway and whose backend it includes, each with the one that has its name; ``None``:
     it has it itself."""
+    idle: frozenset[Key] = frozenset()
+    """Of these, aliases whose backend is left out."""
     conflicts: tuple[Report, ...] = ()
     """The first claims of more than one object to one name, whatever object they are reported on."""
 
@@ -44,14 +46,17 @@ class Composition:
         if isinstance(compiled, GatewayRefused):
             return cls(compiled.reports, refused=True)
         declared = compiled.config
+        left_out = frozenset(
+            Key(each.namespace, each.name) for each in declared.backends if each.unresolved is not None
+        )
+        idle = set(map(str, left_out))
         gateway = Ref("MCPGateway", declared.namespace, declared.name)
         return cls(
             reports=(*(each for each in compiled.reports if each.object == gateway), *_at_fault(gateway, declared)),
             backends=len(declared.backends),
-            left_out=frozenset(
-                Key(each.namespace, each.name) for each in declared.backends if each.unresolved is not None
-            ),
+            left_out=left_out,
             aliases=_standings(declared.aliases),
+            idle=frozenset(Key(each.namespace, each.name) for each in declared.aliases if each.backend in idle),
             conflicts=tuple(islice((each for each in compiled.reports if each.reason in _CONFLICTS), MAX_CONFLICTS)),
         )
 

@@ -76,6 +76,19 @@ def named(*names: str) -> MCPToolAlias:
             id="a gateway that may still come",
         ),
         pytest.param(
+            one(),
+            [Standing(MAIN, Stand.NOT_SERVED)],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False BackendNotResolved",
+                "Reconciling=True BackendNotResolved",
+                "Ready=False BackendNotResolved",
+            ],
+            (1, 0, 0),
+            "InProgress",
+            id="its backend is left out",
+        ),
+        pytest.param(
             named("other"),
             [Standing(OTHER, Stand.NOT_INCLUDED)],
             [
@@ -169,6 +182,10 @@ def composed(*aliases: MCPToolAlias, on: str = "github") -> Composition:
     return Composition.of(compiled(gateway(on), backend("github"), *aliases))
 
 
+def without_backend(*aliases: MCPToolAlias) -> Composition:
+    return Composition.of(compiled(gateway("github"), *aliases))
+
+
 REFUSED = Composition.of(GatewayRefused(()))
 
 
@@ -177,6 +194,7 @@ REFUSED = Composition.of(GatewayRefused(()))
     [
         (one(), {MAIN: composed(one())}, [(MAIN, Stand.ACTS, None)]),
         (one(), {MAIN: composed(one(), alias("a-first", "github", "x", "find_repo"))}, [(MAIN, Stand.LOST, "a-first")]),
+        (one(), {MAIN: without_backend(one())}, [(MAIN, Stand.NOT_SERVED, None)]),
         (one(), {MAIN: composed(one(), on="jira")}, []),
         (one(), {MAIN: REFUSED}, []),
         (named("main"), {MAIN: REFUSED}, [(MAIN, Stand.REFUSED, None)]),
