@@ -221,24 +221,27 @@ def test_pods_of_a_drained_node_come_back_injected(operator: Cluster, namespace:
     """They are others, created while their node is being emptied."""
     operator.apply(MANIFESTS / "resources.yaml", namespace=namespace)
     template = agent()
+    template["metadata"]["labels"]["app"] = namespace  # drains know no namespaces
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "agent"},
         "spec": {
             "replicas": 2,
-            "selector": {"matchLabels": {"app": "agent"}},
+            "selector": {"matchLabels": {"app": namespace}},
             "template": {"metadata": {"labels": template["metadata"]["labels"]}, "spec": template["spec"]},
         },
     }
     operator.apply(json.dumps(deployment), namespace=namespace)
     operator.kubectl("rollout", "status", "deployment/agent", "-n", namespace, "--timeout=90s")
     try:
-        operator.kubectl("drain", NODE, "--pod-selector=app=agent", "--ignore-daemonsets", "--timeout=60s")
+        operator.kubectl("drain", NODE, f"--pod-selector=app={namespace}", "--ignore-daemonsets", "--timeout=60s")
     finally:
         operator.kubectl("uncordon", NODE)
     operator.kubectl("rollout", "status", "deployment/agent", "-n", namespace, "--timeout=90s")
-    found = json.loads(operator.kubectl("get", "pods", "-n", namespace, "-l", "app=agent", "-o", "json"))["items"]
+    found = json.loads(operator.kubectl("get", "pods", "-n", namespace, "-l", f"app={namespace}", "-o", "json"))[
+        "items"
+    ]
     assert [len(_sidecars(each)) for each in found if "deletionTimestamp" not in each["metadata"]] == [1, 1]
 
 

@@ -14,6 +14,7 @@ from switchyard_operator.compile.children import child_key
 from switchyard_operator.workloads.settings import Settings
 
 CONFIG_FOLDER: Final = "/etc/switchyard"
+_TOKEN_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a place
 _LOOPBACK: Final = "127.0.0.1"
 _NOBODY: Final = 65532
 """The user of the image (``nonroot`` of distroless images)."""
@@ -24,6 +25,9 @@ Tree = dict[str, Any]
 def sidecar(settings: Settings, spec: Mapping[str, Any]) -> Tree:
     """The container for an agent's pod of this ``spec``: an init container that goes on (KEP-753), so that Jobs end."""
     container = serving(settings, _LOOPBACK) | {"restartPolicy": "Always"}
+    # Where something is mounted the ServiceAccount plugin puts no token, which it else does after webhooks. The sidecar asks no
+    # API server, and backends' text passes through it. Not an emptyDir: nodes that have some are not as easily drained.
+    container["volumeMounts"].append({"name": pods.SIDECAR, "mountPath": _TOKEN_FOLDER, "readOnly": True})
     # Some clusters assign users to pods, and any will do; only a pod that is root's needs another one here.
     if (spec.get("securityContext") or {}).get("runAsUser") == 0:
         container["securityContext"]["runAsUser"] = _NOBODY

@@ -74,7 +74,14 @@ def test_a_pod_gets_the_sidecar_and_all_that_belongs_to_it() -> None:
                         "seccompProfile": {"type": "RuntimeDefault"},
                     },
                     "terminationMessagePolicy": "FallbackToLogsOnError",
-                    "volumeMounts": [{"name": "switchyard", "mountPath": "/etc/switchyard", "readOnly": True}],
+                    "volumeMounts": [
+                        {"name": "switchyard", "mountPath": "/etc/switchyard", "readOnly": True},
+                        {
+                            "name": "switchyard",
+                            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+                            "readOnly": True,
+                        },
+                    ],
                 }
             ],
         },
