@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from e2e import images
+from e2e import images, release
 from e2e.kind import NAME, Cluster
+from e2e.release import SYSTEM
+
+__all__ = ["MANIFESTS", "SYSTEM"]
 
 MANIFESTS = Path(__file__).parent / "manifests"
-SYSTEM = "switchyard-system"
 FOLDER = images.ROOT / "build" / NAME
 """Where a run leaves its kubeconfig, and what it found about failed tests."""
 
@@ -45,12 +47,8 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def operator(cluster: Cluster) -> Cluster:
-    """The cluster, with the resource definitions and two replicas of the operator."""
-    cluster.apply(images.ROOT / "crds")
-    cluster.apply(MANIFESTS / "rbac.yaml")
-    cluster.apply(MANIFESTS / "operator.yaml")
-    cluster.kubectl("rollout", "restart", "deployment/switchyard-operator", "-n", SYSTEM)
-    cluster.kubectl("rollout", "status", "deployment/switchyard-operator", "-n", SYSTEM, "--timeout=120s")
+    """The cluster, with Switchyard installed by its chart."""
+    release.install(cluster)
     return cluster
 
 
