@@ -10,7 +10,7 @@ enough, the one that signs and one more that is accepted:
 4. Whoever removes the keys from the Secret, or the Secret, ends all sessions; new keys are made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 SESSION_KEY_PREFIX: Final = "cred_session-"
@@ -47,7 +47,7 @@ def session_keys(held: Iterable[bytes], fresh: bytes) -> tuple[bytes, ...]:
     return (newest, *older)
 
 
-def session_keys_in(files: dict[str, bytes]) -> tuple[bytes, ...]:
+def session_keys_in(files: Mapping[str, bytes]) -> tuple[bytes, ...]:
     """The keys among the files of a Secret."""
     return tuple(files[name] for name in sorted(files) if name.startswith(SESSION_KEY_PREFIX) and _is_key(files[name]))
 

@@ -23,6 +23,7 @@ from switchyard_operator.compile.gateway import withdrawn
 from switchyard_operator.compile.rendering import render
 from switchyard_operator.compile.reports import Reason
 from switchyard_operator.compile.revocation import revocation, without_revoked
+from switchyard_operator.compile.session_keys import session_keys, session_keys_in
 from switchyard_operator.controller.observed import REVISION_KEY_BYTES, Child, content_of, usable_revision_key
 from switchyard_operator.controller.plan import (
     Apply,
@@ -80,21 +81,25 @@ def configure(
     known_config_map: Child | None,
     known_secret: Child | None,
     new_revision_key: bytes,
+    new_session_key: bytes,
 ) -> Generator[Command, Raw | None, Outcome]:
     """Bring the children of a gateway in line, if they are not.
 
     ``known_*`` are the children as the store knows them: where they are as they should be, nothing is asked. ``new_revision_key``
-    is used when there is no key of revisions yet. Raises :class:`Restless`.
+    is used when there is no key of revisions yet, ``new_session_key``, made now, when another key of sessions is due. Raises
+    :class:`Restless`.
     """
     key = (known_secret.revision_key if known_secret else None) or new_revision_key
-    goal = _goal(item, objects, key)
+    sessions = session_keys(known_secret.session_keys if known_secret else (), new_session_key)
+    goal = _goal(item, objects, key, sessions)
     if goal.desired is not None and settled(goal.desired, known_config_map, known_secret):
         return _outcome(item, goal, goal.desired)
     config_map = yield Read(CONFIG_MAPS, child_key(item.key))
     secret = yield Read(SECRETS, child_key(item.key))
-    found_key = usable_revision_key(content_of(SECRETS, secret)) if secret is not None else None
-    if found_key not in {None, key}:
-        goal = _goal(item, objects, found_key or key)
+    held = content_of(SECRETS, secret) if secret is not None else {}
+    found_key, found_sessions = usable_revision_key(held), session_keys(session_keys_in(held), new_session_key)
+    if found_key not in {None, key} or found_sessions != sessions:
+        goal = _goal(item, objects, found_key or key, found_sessions)
     if goal.composition.refused and config_map is None and secret is None:
         return Outcome(item.uid, item.generation, goal.composition, None)
     if item.deleting and (config_map is None or secret is None):
@@ -122,7 +127,7 @@ def configure(
 def denied(item: Item[MCPGateway], objects: Objects, reason: str) -> Outcome:
     """What came of a gateway whose children the API server does not let us read or write, for a reason in its own one word."""
     message = f"the API server refuses to let the config be written ({reason}); it is tried again"
-    composition = _goal(item, objects, bytes(REVISION_KEY_BYTES)).composition
+    composition = _goal(item, objects, bytes(REVISION_KEY_BYTES), ()).composition
     return Outcome(item.uid, item.generation, composition, Writing(Written.WRITE_FAILED, message))
 
 
@@ -137,14 +142,16 @@ class _Goal:
     """For what reason a backend may not be used any more, if it may not."""
 
 
-def _goal(item: Item[MCPGateway], objects: Objects, revision_key: bytes) -> _Goal:
+def _goal(item: Item[MCPGateway], objects: Objects, revision_key: bytes, sessions: tuple[bytes, ...]) -> _Goal:
     if item.model is None:
         return _Goal(Composition(), None, None, lambda backend: revocation(backend, item.key.namespace, objects))
     if item.deleting:
         nothing = withdrawn(item.model, revision_key=revision_key)
         return _Goal(Composition(), Writing(Written.WITHDRAWN, "is being deleted"), _desired(item, nothing))
     try:
-        compiled = compile_gateway(objects, item.key, revision_key=revision_key, cluster=True)
+        # A sidecar's sessions are its own, and end with it: it makes a key for itself.
+        shared = sessions if item.model.spec.mode == "Deployment" else ()
+        compiled = compile_gateway(objects, item.key, revision_key=revision_key, session_keys=shared, cluster=True)
     except GatewayRefused as refusal:
         nothing = withdrawn(item.model, revision_key=revision_key)
         message = "the gateway is refused; its config holds no backend"

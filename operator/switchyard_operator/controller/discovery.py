@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import product
 from typing import Final
 
 import structlog
@@ -61,18 +63,18 @@ async def api_server_addresses(kube: Kube, server: str) -> frozenset[IPv4Address
     return frozenset(map(ip_address, found))
 
 
-async def may_watch(kube: Kube, resource: Resource) -> bool:
-    """Whether we are allowed to list and watch the resource everywhere.
+async def may_watch(kube: Kube, resource: Resource, namespaces: Collection[str] = ()) -> bool:
+    """Whether we are allowed to list and watch the resource in all of these namespaces; none are given: everywhere.
 
     Raises:
         KubeError: the API server does not say.
     """
-    for verb in ("list", "watch"):
-        attributes = {"verb": verb, "group": resource.group, "version": resource.version, "resource": resource.plural}
+    attributes = {"group": resource.group, "version": resource.version, "resource": resource.plural}
+    for namespace, verb in product(namespaces or ("",), ("list", "watch")):
         review = {
             "apiVersion": _REVIEWS.api_version,
             "kind": _REVIEWS.kind,
-            "spec": {"resourceAttributes": attributes},
+            "spec": {"resourceAttributes": {**attributes, "verb": verb, "namespace": namespace}},
         }
         if not (await kube.create(_REVIEWS, review))["status"].get("allowed"):
             return False

@@ -151,13 +151,28 @@ class Kube:
         return await self._request("PUT", path, {"fieldManager": FIELD_MANAGER}, body)
 
     async def apply(
-        self, resource: Resource, body: Mapping[str, Any], *, subresource: str | None = None
+        self,
+        resource: Resource,
+        body: Mapping[str, Any],
+        *,
+        subresource: str | None = None,
+        manager: str = FIELD_MANAGER,
+        force: bool = True,
     ) -> dict[str, Any]:
-        """Server-side apply, taking over fields in conflict. With ``metadata.resourceVersion``: only if that is still the latest."""
+        """Server-side apply, which creates what is not there. With ``metadata.resourceVersion``: only if that is still the latest.
+
+        ``force``: taking over fields in conflict; otherwise a field that another manager has set otherwise is 409 ``Conflict``.
+        """
         metadata = body["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        query = {"fieldManager": manager, "force": "true" if force else "false"}
         return await self._request("PATCH", path, query, body, _APPLY)
+
+    async def delete(self, resource: Resource, key: Key, *, uid: str, resource_version: str) -> None:
+        """Delete an object as it was seen, and then what belongs to it; 409 ``Conflict`` when it has changed, 404 when it is gone."""
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
+        await self._request("DELETE", resource.path(*key), body=body | {"propagationPolicy": "Background"})
 
     async def merge_patch(
         self, resource: Resource, namespace: str, name: str, patch: Mapping[str, Any]

@@ -23,6 +23,7 @@ from switchyard_operator.controller.certificates.holdings import AUTHORITY_DAYS,
 from switchyard_operator.controller.certificates.keeper import Webhook
 from switchyard_operator.controller.kube import KubeError
 from switchyard_operator.controller.process import Options, operate
+from switchyard_operator.workloads.arguments import add_arguments, installation
 from switchyard_sidecar import __version__, logs
 
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         watch_inactivity_s=arguments.watch_inactivity,
         probes=arguments.probes == "Local",
         nudges_per_second=arguments.nudges,
-        sidecar_image=arguments.sidecar_image,
+        installation=installation(arguments),
         webhook=_webhook(arguments),
     )
     try:
@@ -118,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="pods that are annotated a second, so that kubelets hurry; 0: none",
     )
-    add("--sidecar-image", metavar="IMAGE", help="what the webhook injects; pods with another are counted as outdated")
+    add_arguments(parser, image_required=False)
     add("--webhook-configuration", metavar="NAME", help="keep the certificates of this MutatingWebhookConfiguration")
     add(
         "--webhook-secret",

@@ -11,12 +11,15 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from switchyard_operator.api.pods import ADMIN_PORT_NAME, GATEWAY_OF_POD, SIDECAR
+import msgspec
+
+from switchyard_operator.api.pods import ADMIN_PORT_NAME, DEPLOYMENT_OF, GATEWAY_OF_POD, SIDECAR
 from switchyard_operator.api.resource import GROUP, Key
 from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
-from switchyard_operator.controller.resources import SECRETS, Resource
+from switchyard_operator.compile.session_keys import session_keys_in
+from switchyard_operator.controller.resources import DEPLOYMENTS, SECRETS, Resource
 from switchyard_sidecar.config.load import COMPRESSED_CONFIG_FILE, MAX_CONFIG_BYTES
 from switchyard_sidecar.config.model import CONFIG_FILE, CREDENTIAL_KEY_FILE
 
@@ -59,7 +62,7 @@ class Sidecar:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod that asks for a gateway's sidecar."""
+    """A pod that asks for a gateway's sidecar, or is a replica of its Deployment."""
 
     key: Key
     uid: str
@@ -80,10 +83,11 @@ class Pod:
     def of(cls, raw: Mapping[str, Any]) -> "Pod":
         """The pod in an object of the API server."""
         metadata, status = raw["metadata"], raw.get("status") or {}
+        labels = metadata.get("labels") or {}
         return cls(
             key=Key(metadata["namespace"], metadata["name"]),
             uid=metadata.get("uid", ""),
-            gateway=Key(metadata["namespace"], (metadata.get("labels") or {}).get(GATEWAY_OF_POD, "")),
+            gateway=Key(metadata["namespace"], labels.get(GATEWAY_OF_POD) or labels.get(DEPLOYMENT_OF, "")),
             address=status.get("podIP", ""),
             running=status.get("phase") == "Running" and "deletionTimestamp" not in metadata,
             ready=any(
@@ -119,6 +123,8 @@ class Child:
     """Of what we own in it, as :func:`digest` makes it. Equal digests: nothing to write."""
     revision_key: bytes | None = field(repr=False, default=None)
     """The key of revisions, in a Secret that has a usable one."""
+    session_keys: tuple[bytes, ...] = field(repr=False, default=())
+    """The keys of sessions, in a Secret that has some."""
 
     @classmethod
     def of(cls, resource: Resource, raw: Mapping[str, Any]) -> "Child":
@@ -133,7 +139,86 @@ class Child:
             deleting="deletionTimestamp" in metadata,
             digest=digest(content),
             revision_key=usable_revision_key(content),
+            session_keys=session_keys_in(content),
         )
+
+
+class Said(NamedTuple):
+    """A condition of somebody else's object."""
+
+    status: str = ""
+    """``True``, ``False`` or ``Unknown``; empty: there is no such condition."""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentState:
+    """How far a Deployment is, in its own words (apps/v1, ``DeploymentStatus``)."""
+
+    current: bool
+    """Whether this is about the Deployment as it is now."""
+    wanted: int
+    total: int
+    updated: int
+    available: int
+    conditions: Mapping[str, Said]
+    """By type."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "DeploymentState":
+        """How far the Deployment in an object of the API server is."""
+        status = raw.get("status") or {}
+        return cls(
+            current=status.get("observedGeneration", 0) >= raw["metadata"].get("generation", 0),
+            wanted=(raw.get("spec") or {}).get("replicas", 1),
+            total=status.get("replicas", 0),
+            updated=status.get("updatedReplicas", 0),
+            available=status.get("availableReplicas", 0),
+            conditions={
+                each["type"]: Said(each["status"], each.get("reason", ""), each.get("message", ""))
+                for each in status.get("conditions") or ()
+            },
+        )
+
+    def said(self, kind: str) -> Said:
+        """What it says in this condition."""
+        return self.conditions.get(kind, Said())
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Deployment, or what stands beside it, that belongs, or claims to belong, to a gateway in mode ``Deployment``."""
+
+    gateway: Key
+    """The gateway that its name is made for."""
+    owner: str
+    """The uid of the object that controls it; empty when nothing does."""
+    deleting: bool
+    digest: bytes = field(repr=False)
+    """Of all that anybody decides about it; what changes by itself does not count."""
+    state: DeploymentState | None = None
+    """Of a Deployment."""
+
+    @classmethod
+    def of(cls, resource: Resource, raw: Mapping[str, Any]) -> "Workload":
+        """The workload in an object of the API server."""
+        metadata = raw["metadata"]
+        return cls(
+            gateway=gateway_of(Key(metadata["namespace"], metadata["name"])),
+            owner=controller_uid(raw),
+            deleting="deletionTimestamp" in metadata,
+            digest=decided(raw),
+            state=DeploymentState.of(raw) if resource == DEPLOYMENTS else None,
+        )
+
+
+def decided(raw: Mapping[str, Any]) -> bytes:
+    """Equal for two states of an object between which nobody has decided anything: but for status and bookkeeping they are equal."""
+    bookkeeping = {"managedFields", "resourceVersion", "generation"}
+    metadata = {name: value for name, value in raw["metadata"].items() if name not in bookkeeping}
+    tree = {"metadata": metadata, "spec": raw.get("spec")}
+    return hashlib.sha256(msgspec.json.encode(tree, order="deterministic")).digest()
 
 
 def _sidecar(spec: Mapping[str, Any]) -> Sidecar | None:
@@ -172,7 +257,7 @@ def content_of(resource: Resource, raw: Mapping[str, Any]) -> dict[str, bytes]:
     Ours is what the API server's ``managedFields`` say we applied. What others added is left out, since an apply of ours would
     not remove it; so is what others have overwritten, so that it looks like a difference and is put right.
     """
-    ours = _applied(raw)
+    ours = applied(raw)
     files = {name: base64.b64decode(text) for name, text in _members(raw, "binaryData", ours)}
     if resource == SECRETS:
         files |= {name: base64.b64decode(text) for name, text in _members(raw, "data", ours)}
@@ -197,7 +282,7 @@ def usable_revision_key(files: Mapping[str, bytes]) -> bytes | None:
     return key if key is not None and len(key) == REVISION_KEY_BYTES else None
 
 
-def _applied(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def applied(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields that we applied, in the form of ``FieldsV1``: ``{"f:data": {"f:gateway.json": {}}}``."""
     for entry in raw["metadata"].get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation")) == (FIELD_MANAGER, "Apply") and not entry.get("subresource"):

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from switchyard_operator.api.resource import API_VERSION, Key
 from switchyard_operator.compile.children import TooLarge, bare, config_map, secret
-from switchyard_operator.controller.observed import Child, content_of, digest
+from switchyard_operator.controller.observed import Child, content_of, controller_uid, digest
 from switchyard_operator.controller.resources import CONFIG_MAPS, SECRETS, Resource
 from switchyard_sidecar.config.load import ConfigError, credentials_of, parse, session_keys_of
 from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
@@ -104,7 +104,7 @@ def next_step(desired: Desired, config_map_: Raw | None, secret_: Raw | None) ->
     After each step, ask again with the API server's answer in place of what was there before.
     """
     for resource, raw in ((CONFIG_MAPS, config_map_), (SECRETS, secret_)):
-        blocked = raw and _blocked(resource, raw, desired)
+        blocked = raw and obstacle(resource, raw, desired.gateway, desired.uid)
         if blocked:
             return blocked
     if secret_ is None:
@@ -133,25 +133,32 @@ def _child(resource: Resource, raw: Raw | None) -> Child | None:
     return None if raw is None else Child.of(resource, raw)
 
 
-def _blocked(resource: Resource, raw: Raw, desired: Desired) -> Blocked | None:
-    child = Child.of(resource, raw)
+def obstacle(resource: Resource, raw: Raw, gateway: Key, uid: str) -> Blocked | None:
+    """Why an object of a child's name is not to be written by the gateway of this uid, if it is not."""
+    owner = controller_uid(raw)
     name = f"{resource.kind} {raw['metadata']['namespace']}/{raw['metadata']['name']}"
-    if child.owner != desired.uid and _is_a_predecessors(raw, desired):
+    if owner != uid and _is_a_predecessors(raw, gateway):
         message = f"{name} is of an earlier gateway of this name; it is made anew when garbage collection has taken it"
         return Blocked(Obstacle.BEING_DELETED, message)
-    if child.owner != desired.uid:
+    if owner != uid:
         message = (
             f"{name} is not controlled by this gateway and is left alone: delete it, or name the gateway otherwise"
         )
         return Blocked(Obstacle.NAME_CONFLICT, message)
-    if child.deleting:
+    if "deletionTimestamp" in raw["metadata"]:
         return Blocked(Obstacle.BEING_DELETED, f"{name} is being deleted; it is made anew when it is gone")
     return None
 
 
-def _is_a_predecessors(raw: Raw, desired: Desired) -> bool:
+def looked_at(body: Raw, seen: Raw) -> Raw:
+    """The body of an apply that changes an object as it was seen, and nothing else."""
+    identity = {name: seen["metadata"][name] for name in ("uid", "resourceVersion")}
+    return {**body, "metadata": {**body["metadata"], **identity}}
+
+
+def _is_a_predecessors(raw: Raw, gateway: Key) -> bool:
     owners = raw["metadata"].get("ownerReferences") or ()
-    wanted = {"apiVersion": API_VERSION, "kind": "MCPGateway", "name": desired.gateway.name, "controller": True}
+    wanted = {"apiVersion": API_VERSION, "kind": "MCPGateway", "name": gateway.name, "controller": True}
     return any(wanted.items() <= owner.items() for owner in owners)
 
 
@@ -174,5 +181,4 @@ def _needed_by(old: Raw | None) -> Iterator[str]:
 
 
 def _apply(resource: Resource, body: Raw, seen: Raw) -> Apply:
-    looked_at = {name: seen["metadata"][name] for name in ("uid", "resourceVersion")}
-    return Apply(resource, {**body, "metadata": {**body["metadata"], **looked_at}})
+    return Apply(resource, looked_at(body, seen))

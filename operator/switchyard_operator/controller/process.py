@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,10 +25,12 @@ from prometheus_client import CollectorRegistry
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.backends import Section, own_section
+from switchyard_operator.compile.session_keys import ADOPTION_S
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.certificates.keeper import Keeper, Webhook
 from switchyard_operator.controller.configure import Restless
 from switchyard_operator.controller.definitions import Definitions
+from switchyard_operator.controller.deployments import Deployments
 from switchyard_operator.controller.discovery import api_server_addresses, kinds_served, may_watch
 from switchyard_operator.controller.election import Election, NotLeading
 from switchyard_operator.controller.graph import Graph
@@ -44,9 +47,20 @@ from switchyard_operator.controller.probing.look import look
 from switchyard_operator.controller.probing.prober import Prober
 from switchyard_operator.controller.queue import WorkQueue
 from switchyard_operator.controller.reconcile import Configs, Outdated
-from switchyard_operator.controller.resources import BACKENDS, CONFIG_MAPS, NAMESPACES, PODS, WATCHED, Resource, streams
+from switchyard_operator.controller.replicas import Replicas
+from switchyard_operator.controller.resources import (
+    BACKENDS,
+    CONFIG_MAPS,
+    NAMESPACES,
+    PODS,
+    WATCHED,
+    WORKLOADS,
+    Resource,
+    streams,
+)
 from switchyard_operator.controller.rollout import Rollout
 from switchyard_operator.controller.shelf import Change
+from switchyard_operator.controller.status.deployment import Placed
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import Reach
 from switchyard_operator.controller.status.writer import DISTANCE_S, StatusWriter
@@ -55,11 +69,16 @@ from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.vigilance import Vigilance
 from switchyard_operator.controller.watching import Watching
 from switchyard_operator.controller.work import Task, Work
+from switchyard_operator.workloads.settings import Installation
 
 _IN_THE_WAY: Final = frozenset({Written.NAME_CONFLICT, Written.BEING_DELETED})
 """Another object has a child's name. We may not watch it, so that nothing may tell when it is gone."""
+_PLACE_TAKEN: Final = frozenset({Placed.NAME_CONFLICT, Placed.BEING_DELETED})
+"""The same of a Deployment or what stands beside it."""
 _RECHECK_S: Final = 60.0
 """After so long it is tried again."""
+_SESSION_KEYS_S: Final = ADOPTION_S / 4
+"""How often it is looked whether keys of sessions are to be replaced."""
 _PAUSE_S: Final = 0.5
 """How long work rests that must not be done at this moment."""
 
@@ -84,8 +103,8 @@ class Options:
     """Whether backends are looked at."""
     nudges_per_second: float
     """Pods whose kubelet is nudged after a write; 0: none."""
-    sidecar_image: str | None
-    """Of sidecars whose gateway names none; ``None``: not known, so that no sidecar is outdated for it."""
+    installation: Installation
+    """What sidecars are like whose gateway says nothing else. Where no image is known, none is outdated for it."""
     webhook: Webhook | None
     """Whose certificates are kept; ``None``: somebody else keeps them, or there is no webhook."""
 
@@ -116,11 +135,15 @@ async def operate(options: Options) -> None:
 
 
 async def _selectors(kube: Kube, namespaces: tuple[str, ...]) -> dict[Resource, str]:
-    """What is watched. Labels of namespaces are unknown where we may not see them, and then select nothing."""
-    seen = not namespaces and await may_watch(kube, NAMESPACES)
-    if not seen:
+    """What is watched. Where we may not see namespaces, their labels select nothing; where not Deployments, none is made."""
+    unseen: set[Resource] = set()
+    if namespaces or not await may_watch(kube, NAMESPACES):
+        unseen.add(NAMESPACES)
         _log.warning("namespaces_not_seen", effect="spec.allowedNamespaces with a selector admits nobody")
-    return {resource: selector for resource, selector in WATCHED.items() if resource != NAMESPACES or seen}
+    if not all([await may_watch(kube, resource, namespaces) for resource in WORKLOADS]):
+        unseen.update(WORKLOADS)
+        _log.warning("workloads_not_seen", effect="gateways with spec.mode Deployment are not deployed")
+    return {resource: selector for resource, selector in WATCHED.items() if resource not in unseen}
 
 
 class Replica:
@@ -163,9 +186,20 @@ class Replica:
             access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
         )
         self._configs = Configs(kube, self._store, self._election.check, self._answered, self._metrics)
+        self._deployments = Deployments(
+            kube,
+            self._store,
+            options.installation,
+            selectors,
+            self._configs.refuses,
+            self._election.check,
+            self._answered,
+            self._metrics,
+        )
+        self._replicas = Replicas(kube)
         self._rollout = Rollout(
             kube,
-            self._store.pods_of,
+            lambda gateway: chain(self._store.pods_of(gateway), self._replicas.of(gateway)),
             loaded,
             self._election.check,
             lambda gateway: self._queue.add(Work(Task.GATEWAY_STATUS, gateway)),
@@ -198,11 +232,13 @@ class Replica:
             self._queue.__contains__,
             self._queue.add,
             writer,
-            options.sidecar_image,
+            options.installation.image or None,
+            self._deployments.outcome,
         )
         self._keeper = options.webhook and Keeper(kube, options.webhook, self._election.leading, self._election.check)
         self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
             Task.CONFIG: self._configure,
+            Task.DEPLOYMENT: self._deploy,
             Task.GATEWAY_STATUS: self._statuses.gateway,
             Task.BACKEND_STATUS: self._statuses.backend,
             Task.ALIAS_STATUS: self._statuses.alias,
@@ -221,6 +257,7 @@ class Replica:
             "watching": self._watching.run(),
             "election": self._election.run(),
             "definitions": self._definitions.run(),
+            "session keys": self._look_at_session_keys(),
             "lag": self._lag.measure(),
             **({"probes": self._prober.run()} if self._probes else {}),
             **({"certificates": self._keeper.run()} if self._keeper else {}),
@@ -266,9 +303,10 @@ class Replica:
             self._prober.changed(work.key)
 
     def _answered(self, resource: Resource, raw: dict[str, Any]) -> None:
+        """Take in what we have written. It causes no work: who has written it goes on until it is as it should be."""
         change = self._store.event(resource, "MODIFIED", raw)
         if change is not None:
-            self._changed(change)
+            self._graph.touched(change)
 
     def _listed(self) -> None:
         if self._store.complete and not self._complete.is_set():
@@ -278,6 +316,7 @@ class Replica:
     def _gained(self) -> None:
         self._rollout.forget_all()
         self._configs.outcomes.clear()
+        self._deployments.forget_all()
         for work in self._graph.everything():
             self._add(work)
 
@@ -328,6 +367,31 @@ class Replica:
                 self._queue.add(Work(Task.ALIAS_STATUS, alias))
         if outcome is not None and outcome.writing is not None and outcome.writing.result in _IN_THE_WAY:
             self._queue.add(Work(Task.CONFIG, key), _RECHECK_S)
+        if self._deployments.concern(key):
+            self._queue.add(Work(Task.DEPLOYMENT, key))
+
+    async def _deploy(self, key: Key) -> None:
+        try:
+            deployed = await self._deployments.bring_in_line(key)
+        finally:
+            self._queue.add(Work(Task.GATEWAY_STATUS, key))
+        placing = None if deployed is None else deployed.placing
+        if placing is None:
+            self._replicas.forget(key)
+        else:
+            await self._replicas.look(key)
+            if placing.result in _PLACE_TAKEN:
+                self._queue.add(Work(Task.DEPLOYMENT, key), _RECHECK_S)
+        self._rollout.pods_changed(key)
+
+    async def _look_at_session_keys(self) -> None:
+        """They are replaced when their time has come, which no event tells."""
+        while True:
+            await asyncio.sleep(_SESSION_KEYS_S)
+            if self._election.leading.is_set():
+                for key, gateway in self._store.objects.gateways.items():
+                    if gateway.spec.mode == "Deployment":
+                        self._queue.add(Work(Task.CONFIG, key))
 
     def _found(self, backend: Key) -> None:
         """A look at a backend has brought something: it may be another number of tools."""

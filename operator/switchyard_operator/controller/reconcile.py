@@ -5,12 +5,14 @@ still may, and each answer goes into the store, so that the next look knows what
 """
 
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final
 
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.session_keys import session_key
 from switchyard_operator.controller.configure import Command, Outcome, Read, configure, denied
 from switchyard_operator.controller.kube import ApiError, Kube, KubeError
 from switchyard_operator.controller.metrics import Metrics
@@ -49,6 +51,11 @@ class Configs:
         self.outcomes: Final[dict[Key, Outcome]] = {}
         """What came of each gateway, as long as it exists."""
 
+    def refuses(self, gateway: Key) -> bool:
+        """Whether a gateway is known to be one that must not be served."""
+        outcome = self.outcomes.get(gateway)
+        return outcome is not None and outcome.composition.refused
+
     async def bring_in_line(self, key: Key) -> Outcome | None:
         """Compile the gateway and write what differs; ``None`` when there is no such gateway (any more), or its namespace ends.
 
@@ -81,6 +88,7 @@ class Configs:
             self._known(CONFIG_MAPS, item.key),
             self._known(SECRETS, item.key),
             secrets.token_bytes(REVISION_KEY_BYTES),
+            session_key(int(time.time()), secrets.token_bytes(32)),
         )
         answer = None
         while True:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from switchyard_operator.api.pods import GATEWAY_OF_POD
+from switchyard_operator.api.pods import DEPLOYMENT_OF, GATEWAY_OF_POD
 from switchyard_operator.api.resource import CREDENTIAL_LABEL, GROUP
 
 
@@ -61,8 +61,14 @@ SECRETS: Final = Resource("", "v1", "secrets", "Secret")
 CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap")
 PODS: Final = Resource("", "v1", "pods", "Pod")
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+SERVICES: Final = Resource("", "v1", "services", "Service")
+DISRUPTION_BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")
+
+WORKLOADS: Final = (DEPLOYMENTS, SERVICES, DISRUPTION_BUDGETS)
+"""What a gateway in mode ``Deployment`` consists of."""
 
 WATCHED: Final[dict[Resource, str]] = {
     BACKENDS: "",
@@ -72,9 +78,12 @@ WATCHED: Final[dict[Resource, str]] = {
     CONFIG_MAPS: CREDENTIAL_LABEL,
     PODS: GATEWAY_OF_POD,
     NAMESPACES: "",
+    **dict.fromkeys(WORKLOADS, DEPLOYMENT_OF),
 }
 """What is watched, with the label selector that the API server applies; empty: everything.
 
 Users' credentials and CAs carry ``switchyard.dev/credential: "true"``, our own children ``child``: one selector finds both.
-Namespaces are watched only where all namespaces are served.
+kopf has one selector for a resource, and of pods that is the label by which agents' pods ask for a sidecar. Pods of Deployments are
+not watched but listed when their Deployment, which is, has changed (:mod:`.replicas`).
+Namespaces are watched only where all namespaces are served, workloads only where we may.
 """

@@ -8,15 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from switchyard_operator.api.backend import MCPBackend
+from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.credentials import secrets_of
 from switchyard_operator.controller.configure import Outcome
-from switchyard_operator.controller.resources import ALIASES, BACKENDS, GATEWAYS, SECRETS, Resource
+from switchyard_operator.controller.deployments import Deployed
+from switchyard_operator.controller.resources import ALIASES, BACKENDS, DEPLOYMENTS, GATEWAYS, SECRETS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.alias import assess_alias, standings
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.deployment import Standing
 from switchyard_operator.controller.status.gateway import PodCounts, assess_gateway
 from switchyard_operator.controller.status.probed import Answer, Reach
 from switchyard_operator.controller.status.sidecars import Sidecars
@@ -46,6 +49,7 @@ class Statuses:
         due: Callable[[Work, float], None],
         writer: StatusWriter,
         sidecar_image: str | None = None,
+        deployed: Callable[[Key], Deployed | None] = lambda _: None,
     ) -> None:
         self._store = store
         self._outcomes = outcomes
@@ -56,6 +60,7 @@ class Statuses:
         self._due = due
         self._writer = writer
         self._sidecar_image = sidecar_image
+        self._deployed = deployed
         self._held_back: dict[str, set[Key]] = {}
         """By namespace: aliases of which nothing could be said, since a gateway was still to be compiled."""
 
@@ -70,11 +75,14 @@ class Statuses:
         item, outcome = self._store.gateways.get(key), self._outcomes.get(key)
         if item is None or outcome is None or (item.uid, item.generation) != (outcome.uid, outcome.generation):
             return
+        if not self._is_known(item, deployed := self._deployed(key)):
+            return
         composed, tools, sidecars = outcome.composition, None, Sidecars()
         if item.model is not None:
             tools = tools_listed(item.model, self._store.objects, composed.left_out, self._answer)
             sidecars = Sidecars.of(item.model, self._store.pods_of(key), self._sidecar_image)
-        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools, sidecars)
+        standing = self._standing(key, deployed)
+        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools, sidecars, standing)
         await self._write(Work(Task.GATEWAY_STATUS, key), GATEWAYS, item, assessment)
 
     async def backend(self, key: Key) -> None:
@@ -99,6 +107,18 @@ class Statuses:
             self._held_back.setdefault(key.namespace, set()).add(key)
             return
         await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+
+    def _is_known(self, item: Item[MCPGateway], deployed: Deployed | None) -> bool:
+        """Whether the gateway's Deployment, where it is to have one, was looked at as the gateway is now."""
+        if item.model is None or item.model.spec.mode != "Deployment":
+            return True
+        return deployed is not None and (item.uid, item.generation) == (deployed.uid, deployed.generation)
+
+    def _standing(self, gateway: Key, deployed: Deployed | None) -> Standing | None:
+        if deployed is None or deployed.placing is None:
+            return None
+        found = self._store.workload(DEPLOYMENTS, gateway)
+        return Standing(deployed.placing, found.model.state if found is not None and found.model is not None else None)
 
     async def _hidden(self, backend: MCPBackend) -> set[Key]:
         """The Secrets it refers to that exist and are not seen. Asked for, since nothing else tells a slip from what may come."""

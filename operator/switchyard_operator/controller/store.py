@@ -6,6 +6,7 @@ does not exist for others. Secrets are decoded once; bookkeeping (``managedField
 
 import base64
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -17,7 +18,7 @@ from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import CREDENTIAL_LABEL, NAMESPACE_LABEL, Key
 from switchyard_operator.compile.children import CHILD_LABELS, child_key
 from switchyard_operator.compile.objects import ConfigMap, MutableTable, Namespace, Objects, Secret
-from switchyard_operator.controller.observed import Child, Pod
+from switchyard_operator.controller.observed import Child, Pod, Workload
 from switchyard_operator.controller.resources import (
     ALIASES,
     BACKENDS,
@@ -27,6 +28,7 @@ from switchyard_operator.controller.resources import (
     PODS,
     SECRETS,
     WATCHED,
+    WORKLOADS,
     Resource,
 )
 from switchyard_operator.controller.shelf import Change, Item, Listing, Shelf, key_of
@@ -66,7 +68,12 @@ class Store:
         self.pods: Final = Shelf[Pod](PODS, _core(Pod.of), self._follow_pod)
         self.namespaces: Final = Shelf[Namespace](NAMESPACES, _core(_namespace), _into_names(namespaces))
         self._pods_of: dict[Key, set[Key]] = {}
+        workloads = {
+            resource: Shelf[Workload](resource, _core(partial(Workload.of, resource)), _into_nothing)
+            for resource in WORKLOADS
+        }
         self._shelves: dict[Resource, Shelf[Any]] = {
+            **workloads,
             BACKENDS: self.backends,
             ALIASES: self.aliases,
             GATEWAYS: self.gateways,
@@ -102,6 +109,11 @@ class Store:
         """The ConfigMap or Secret of that gateway's name, if it is labelled as a child."""
         item: Item[Any] | None = self._shelves[resource].get(child_key(gateway))
         return item if item is not None and isinstance(item.model, Child) else None
+
+    def workload(self, resource: Resource, gateway: Key) -> Item[Workload] | None:
+        """The Deployment of that gateway's name, or what stands beside it, if it is labelled so."""
+        item: Item[Workload] | None = self._shelves[resource].get(child_key(gateway))
+        return item
 
     def pods_of(self, gateway: Key) -> Iterator[Pod]:
         """The pods that ask for that gateway, in no particular order."""
@@ -208,6 +220,10 @@ def _into(table: MutableTable[M], kind: type[M]) -> Callable[[Change], None]:
             table.drop(change.key)
 
     return follow
+
+
+def _into_nothing(_: Change) -> None:
+    """Compiling does not look at it."""
 
 
 def _into_names(table: dict[str, Namespace]) -> Callable[[Change], None]:

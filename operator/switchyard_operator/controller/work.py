@@ -11,9 +11,11 @@ class Task(IntEnum):
 
     CONFIG = 0
     """Compile a gateway and bring its children in line."""
-    GATEWAY_STATUS = 1
-    BACKEND_STATUS = 2
-    ALIAS_STATUS = 3
+    DEPLOYMENT = 1
+    """Bring in line what a gateway in mode ``Deployment`` consists of, or remove it."""
+    GATEWAY_STATUS = 2
+    BACKEND_STATUS = 3
+    ALIAS_STATUS = 4
 
 
 class Work(NamedTuple):

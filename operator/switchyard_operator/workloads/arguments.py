@@ -17,7 +17,12 @@ _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 def add_arguments(parser: argparse.ArgumentParser, *, image_required: bool) -> None:
     """Let a command line say it."""
     add = parser.add_argument
-    add("--sidecar-image", required=image_required, metavar="IMAGE", help="of sidecars whose gateway names none")
+    add(
+        "--sidecar-image",
+        required=image_required,
+        metavar="IMAGE",
+        help="of sidecars whose gateway names none; pods with another are outdated",
+    )
     add(
         "--sidecar-pull-policy",
         choices=_PULL_POLICIES,

@@ -24,6 +24,8 @@ RESOLVED_REFS: Final = "ResolvedRefs"
 """Everything that the object refers to is there and may be used."""
 PROGRAMMED: Final = "Programmed"
 """Of a gateway: its config is written as declared."""
+AVAILABLE: Final = "Available"
+"""Of a gateway in mode ``Deployment``: enough of its replicas answer."""
 INJECTED: Final = "Injected"
 """Of a gateway: every pod that asks for it has a sidecar as it would be given now. There while a pod asks; never part of ``Ready``: the
 pods are others' to make anew."""
@@ -33,7 +35,9 @@ READY: Final = "Ready"
 """The sum of the others."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
-OURS: Final = frozenset({ACCEPTED, RESOLVED_REFS, PROGRAMMED, INJECTED, REACHABLE, READY, RECONCILING, STALLED})
+OURS: Final = frozenset(
+    {ACCEPTED, RESOLVED_REFS, PROGRAMMED, AVAILABLE, INJECTED, REACHABLE, READY, RECONCILING, STALLED}
+)
 """Every type of condition that is said here."""
 
 

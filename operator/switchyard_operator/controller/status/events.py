@@ -14,6 +14,7 @@ from switchyard_operator.controller.resources import EVENTS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.conditions import (
     ACCEPTED,
+    AVAILABLE,
     INJECTED,
     PROGRAMMED,
     REACHABLE,
@@ -30,6 +31,7 @@ _ACTIONS: Final[Mapping[str, str]] = {
     ACCEPTED: "Validate",
     RESOLVED_REFS: "ResolveRefs",
     PROGRAMMED: "WriteConfig",
+    AVAILABLE: "Deploy",
     INJECTED: "Inject",
     REACHABLE: "Probe",
 }

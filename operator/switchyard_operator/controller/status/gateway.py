@@ -1,6 +1,6 @@
 """What is said of an MCPGateway: whether it is as declared, whether its config is written, and how many pods run it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from switchyard_operator.controller.status.conditions import (
     bounded,
     concluded,
 )
+from switchyard_operator.controller.status.deployment import Standing
 from switchyard_operator.controller.status.sidecars import Sidecars
 
 
@@ -69,18 +70,20 @@ def assess_gateway(
     pods: PodCounts | None,
     tools: int | None,
     sidecars: Sidecars = _NO_SIDECARS,
+    standing: Standing | None = None,
 ) -> Assessment:
     """The gateway's status.
 
     ``writing`` is ``None`` when nothing was to be written; ``pods`` and ``tools`` when they cannot be counted now: then what was said of
-    them before stays, so that an operator that starts anew has nothing to write.
+    them before stays, so that an operator that starts anew has nothing to write; ``standing`` where there is no Deployment.
 
     Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
     are told of an error otherwise, as they are when there is none.
     """
     valid = accepted(item.faults, composed.reports)
     references = _references(item, composed)
-    programmed = _programmed(writing)
+    programmed = _programmed(writing, standing)
+    available = standing.available() if standing is not None and standing.is_placed else None
     degraded = (
         references.status is Truth.FALSE
         and item.model is not None
@@ -88,18 +91,26 @@ def assess_gateway(
         and composed.resolved > 0
     )
     counted = f"serves {composed.resolved} of {composed.backends} backends"
-    ready = ready_if((valid, programmed) if degraded else (valid, programmed, references), counted)
+    needed = (valid, programmed) if degraded else (valid, programmed, references)
+    ready = ready_if(_present(*needed, available), counted)
     if degraded and ready.status is Truth.TRUE:
         ready = Condition(READY, Truth.TRUE, "Degraded", f"{counted}; {references.message}")
     if valid.status is not Truth.TRUE:
         progress = Progress.STUCK
-    elif writing is None or programmed.status is not Truth.TRUE:
-        progress = Progress.WAITING if writing is None or writing.result in _TRIED_AGAIN else Progress.STUCK
+    elif programmed.status is not Truth.TRUE:
+        progress = Progress.WAITING if _is_tried_again(writing, standing) else Progress.STUCK
     else:
         progress = Progress.DONE if degraded else outlook(item.faults, composed.reports)
-    injected = sidecars.condition()
-    parts = (valid, references, programmed, *(() if injected is None else (injected,)))
+    if progress is Progress.DONE and standing is not None:
+        progress = standing.progress()
+        if progress is not Progress.DONE and ready.status is Truth.TRUE:
+            ready = replace(ready, message=f"{ready.message}; {standing.under_way()}")
+    parts = _present(valid, references, programmed, available, sidecars.condition())
     return Assessment(concluded(parts, ready, progress), _facts(item, composed, writing, pods, tools, sidecars))
+
+
+def _present(*conditions: Condition | None) -> tuple[Condition, ...]:
+    return tuple(each for each in conditions if each is not None)
 
 
 def _references(item: Item[MCPGateway], composed: Composition) -> Condition:
@@ -108,11 +119,22 @@ def _references(item: Item[MCPGateway], composed: Composition) -> Condition:
     return resolved(item.faults, composed.reports)
 
 
-def _programmed(writing: Writing | None) -> Condition:
+def _programmed(writing: Writing | None, standing: Standing | None) -> Condition:
     if writing is None:
         return Condition(PROGRAMMED, Truth.UNKNOWN, "NotWritten", "nothing was written")
-    status = Truth.TRUE if writing.result is Written.PROGRAMMED else Truth.FALSE
-    return Condition(PROGRAMMED, status, writing.result.value, writing.message)
+    if writing.result is not Written.PROGRAMMED:
+        return Condition(PROGRAMMED, Truth.FALSE, writing.result.value, writing.message)
+    if standing is not None and not standing.is_placed:
+        return Condition(PROGRAMMED, Truth.FALSE, standing.placing.result.value, standing.placing.message)
+    return Condition(PROGRAMMED, Truth.TRUE, writing.result.value, writing.message)
+
+
+def _is_tried_again(writing: Writing | None, standing: Standing | None) -> bool:
+    if writing is None:
+        return True
+    if writing.result is not Written.PROGRAMMED:
+        return writing.result in _TRIED_AGAIN
+    return standing is not None and standing.is_tried_again
 
 
 def _facts(

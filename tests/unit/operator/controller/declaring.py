@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.session_keys import session_key
 from switchyard_operator.controller.configure import Outcome, configure
 from switchyard_operator.controller.resources import BACKENDS, CONFIG_MAPS, GATEWAYS, NAMESPACES, SECRETS, WATCHED
 from switchyard_operator.controller.store import Store
@@ -11,6 +12,7 @@ from unit.operator.controller.cluster import Cluster, carried_out
 
 MAIN = Key("agents", "main")
 REVISION_KEY = b"k" * 32
+NEW_SESSION_KEY = session_key(2_000_000_000, b"s" * 32)
 LABEL = {"switchyard.dev/credential": "true"}
 
 
@@ -48,7 +50,7 @@ def stored(cluster: Cluster) -> Store:
     return store
 
 
-def configured(cluster: Cluster, *, new_key: bytes = REVISION_KEY) -> Outcome:
+def configured(cluster: Cluster, *, new_key: bytes = REVISION_KEY, new_session_key: bytes = NEW_SESSION_KEY) -> Outcome:
     """Bring the children of ``agents/main`` in line, by one who has just started."""
     store = stored(cluster)
     item = store.gateways.get(MAIN)
@@ -56,7 +58,12 @@ def configured(cluster: Cluster, *, new_key: bytes = REVISION_KEY) -> Outcome:
     config_map, secret_ = (store.child(resource, MAIN) for resource in (CONFIG_MAPS, SECRETS))
     return carried_out(
         configure(
-            item, store.objects, config_map.model if config_map else None, secret_.model if secret_ else None, new_key
+            item,
+            store.objects,
+            config_map.model if config_map else None,
+            secret_.model if secret_ else None,
+            new_key,
+            new_session_key,
         ),
         cluster,
     )

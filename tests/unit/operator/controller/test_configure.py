@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.directory import write
+from switchyard_operator.compile.session_keys import session_key
 from switchyard_operator.controller.configure import Restless, configure
 from switchyard_operator.controller.resources import BACKENDS, CONFIG_MAPS, GATEWAYS, SECRETS
 from switchyard_operator.controller.status.gateway import Written
@@ -20,6 +21,7 @@ from switchyard_sidecar.config.load import ConfigMissing, load
 from unit.operator.controller.cluster import Cluster, carried_out, children
 from unit.operator.controller.declaring import (
     MAIN,
+    NEW_SESSION_KEY,
     REVISION_KEY,
     backend,
     configured,
@@ -114,7 +116,7 @@ def test_nothing_is_written_or_read_where_nothing_differs() -> None:
     config_map, secret_ = (store.child(resource, MAIN) for resource in (CONFIG_MAPS, SECRETS))
     assert config_map is not None
     assert secret_ is not None
-    deciding = configure(item, store.objects, config_map.model, secret_.model, b"n" * 32)
+    deciding = configure(item, store.objects, config_map.model, secret_.model, b"n" * 32, NEW_SESSION_KEY)
     with pytest.raises(StopIteration) as end:
         next(deciding)
     assert (end.value.value.composition, end.value.value.writing) == (first.composition, first.writing)
@@ -434,7 +436,7 @@ def test_another_key_in_the_secret_than_the_store_knows_is_kept() -> None:
     item = store.gateways.get(MAIN)
     assert item is not None
     cluster.writes.clear()
-    carried_out(configure(item, store.objects, None, None, b"n" * 32), cluster)
+    carried_out(configure(item, store.objects, None, None, b"n" * 32, NEW_SESSION_KEY), cluster)
     assert (cluster.writes, children(cluster, MAIN)) == ([], before)
 
 
@@ -477,8 +479,49 @@ def test_secrets_are_in_no_repr() -> None:
             return super().answer(command)
 
     showing = Showing(cluster.objects, cluster.log, cluster.version)
-    outcome = carried_out(configure(item, store.objects, None, None, REVISION_KEY), showing)
+    outcome = carried_out(configure(item, store.objects, None, None, REVISION_KEY, NEW_SESSION_KEY), showing)
     shown += [repr(outcome), repr(list(store.secrets)), repr(stored(showing).child(SECRETS, MAIN))]
     encoded = base64.b64encode(b"first").decode()
     assert len(shown) == 9
     assert not any("first" in each or encoded in each or "kkkk" in each for each in shown)
+
+
+def test_replicas_share_the_keys_of_their_sessions() -> None:
+    """A Deployment's config names them and its Secret holds them; a sidecar's sessions are its own."""
+    cluster = Watched()
+    gateway(cluster, mode="Sidecar")
+    configured(cluster)
+    assert not [name for name in children(cluster, MAIN) if name.startswith("cred_session")]
+    gateway(cluster, mode="Deployment")
+    configured(cluster)
+    (name,) = [name for name in children(cluster, MAIN) if name.startswith("cred_session")]
+    assert children(cluster, MAIN)[name] == NEW_SESSION_KEY
+    assert cluster.running is not None
+    assert cluster.running.session_keys == (NEW_SESSION_KEY,)
+
+
+def test_keys_of_sessions_change_without_a_gap() -> None:
+    """A week later another is accepted; an hour later it signs. Nothing is written in between, whoever looks."""
+    cluster = Watched()
+    gateway(cluster, mode="Deployment")
+    configured(cluster)
+    hour = 3600
+    used = []
+    for since in (0, 7 * 24 * hour - 1, 7 * 24 * hour, 7 * 24 * hour + hour - 1, 7 * 24 * hour + hour):
+        cluster.writes.clear()
+        later = session_key(2_000_000_000 + since, bytes([since % 251]) * 32)
+        configured(cluster, new_session_key=later)
+        assert cluster.running is not None
+        used.append((len(cluster.running.session_keys), cluster.running.session_keys[0] == NEW_SESSION_KEY))
+        assert bool(cluster.writes) == (since in {7 * 24 * hour, 7 * 24 * hour + hour})
+    assert used == [(1, True), (1, True), (2, True), (2, True), (2, False)]
+
+
+def test_a_gateway_that_is_withdrawn_keeps_no_sessions() -> None:
+    """They may have been of callers that are not to be served any more."""
+    cluster = Watched()
+    gateway(cluster, mode="Deployment")
+    configured(cluster)
+    gateway(cluster, mode="Deployment", auth={})
+    configured(cluster)
+    assert set(children(cluster, MAIN)) == {"gateway.json", "cred_key"}

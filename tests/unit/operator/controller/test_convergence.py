@@ -34,6 +34,7 @@ from switchyard_operator.controller.shelf import Change
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.work import Task, Work
 from unit.operator.controller.cluster import Cluster, Conflict, Event, carried_out, children
+from unit.operator.controller.declaring import NEW_SESSION_KEY
 from unit.operator.pem import CERTIFICATE
 
 NEW_KEY = b"k" * 32
@@ -56,6 +57,7 @@ GATEWAY_SPECS: list[dict[str, Any]] = [
     {"backends": [{"name": "x", "namespace": "b"}, {"name": "x", "namespace": "a"}, {"name": "y", "namespace": "a"}]},
     {"backends": [{"selector": {"matchLabels": {"team": "1"}}}, {"name": "y"}]},
     {"backends": [{"name": "x"}], "auth": {}},
+    {"backends": [{"name": "x"}], "mode": "Deployment"},
     {"backends": [{"name": "x", "selector": {}}]},
 ]
 ALIAS_SPECS: list[dict[str, Any]] = [
@@ -205,7 +207,9 @@ class Operator:
             return
         known = [self.store.child(resource, key) for resource in (CONFIG_MAPS, SECRETS)]
         config_map, secret = (each.model if each else None for each in known)
-        self.outcomes[key] = carried_out(configure(item, self.store.objects, config_map, secret, NEW_KEY), self.cluster)
+        self.outcomes[key] = carried_out(
+            configure(item, self.store.objects, config_map, secret, NEW_KEY, NEW_SESSION_KEY), self.cluster
+        )
 
     async def do(self, step: Any) -> None:
         """One step of a history."""
@@ -305,11 +309,13 @@ def assert_settled(operator: Operator) -> None:
     objects = declared(operator.cluster)
     for kind in ("backends", "aliases", "gateways", "secrets", "config_maps", "namespaces"):
         assert dict(getattr(operator.store.objects, kind)) == dict(getattr(objects, kind)), kind
-    for gateway in objects.gateways:
+    for gateway, declaration in objects.gateways.items():
         files = children(operator.cluster, gateway)
+        sessions = (NEW_SESSION_KEY,) if declaration.spec.mode == "Deployment" else ()
         try:
             key = files.get("cred_key", NEW_KEY)
-            assert files == compile_gateway(objects, gateway, revision_key=key, cluster=True).files()
+            compiled = compile_gateway(objects, gateway, revision_key=key, session_keys=sessions, cluster=True)
+            assert files == compiled.files()
         except GatewayRefused:
             # Nothing, or what is left when it served something before.
             assert sorted(files) in ([], ["cred_key", "gateway.json"])
