@@ -45,9 +45,18 @@ def _images(value: str, operator: str, key: str) -> Effect:
     return Effect(f"operator.image.{key}", value, {f"{each}.image": operator for each in containers})
 
 
-def _sidecars(value: str, image: str, key: str) -> Effect:
-    flags = {f"{each}[--sidecar-image]": image for each in (ARGS, WEBHOOK_ARGS)}
-    return Effect(f"sidecar.image.{key}", value, flags)
+def _sidecars(path: str, value: Any, flag: str, said: str) -> Effect:
+    """Sidecars come from the webhook, and, in Deployments, from the operator."""
+    return Effect(f"sidecar.{path}", value, {f"{each}[{flag}]": said for each in (ARGS, WEBHOOK_ARGS)})
+
+
+def _resources(requests: str, limits: str) -> str:
+    return f'{{"limits":{{{limits}}},"requests":{{{requests}}}}}'
+
+
+def _monitors(path: str, value: Any) -> dict[str, Any]:
+    """The same of sidecars in agents' pods and in Deployments."""
+    return {f"PodMonitor/switchyard-{each} {path}": value for each in ("sidecars", "deployments")}
 
 
 def _pods(component: str) -> list[Effect]:
@@ -182,8 +191,8 @@ EFFECTS: Final[list[Effect]] = [
         "namespaces",
         ["agents"],
         {
-            "PodMonitor/switchyard-gateways spec.namespaceSelector.any": GONE,
-            "PodMonitor/switchyard-gateways spec.namespaceSelector.matchNames": ["agents"],
+            **_monitors("spec.namespaceSelector.any", GONE),
+            **_monitors("spec.namespaceSelector.matchNames", ["agents"]),
         },
         {"podMonitor": {"enabled": True}},
         only=False,
@@ -273,7 +282,6 @@ EFFECTS: Final[list[Effect]] = [
             "ClusterRole/switchyard-operator-ca-bundle kind": GONE,
             "Role/switchyard-operator-certificates kind": GONE,
             f"{ARGS}[--webhook-configuration]": GONE,
-            f"{ARGS}[--sidecar-image]": GONE,
             f"{TEST}.containers[test].args": ["http://switchyard-operator.switchyard-system.svc:8080/readyz"],
         },
         only=False,
@@ -358,22 +366,18 @@ EFFECTS: Final[list[Effect]] = [
         },
     ),
     Effect("webhook.drainSeconds", 1.5, {f"{WEBHOOK_ARGS}[--drain]": "1.5"}),
-    _sidecars("local:5000", "local:5000/mcp-switchyard/switchyard-sidecar:0.1.0", "registry"),
-    _sidecars("mine", "ghcr.io/mine:0.1.0", "repository"),
-    _sidecars("nightly", "ghcr.io/mcp-switchyard/switchyard-sidecar:nightly", "tag"),
-    _sidecars(_DIGEST, f"ghcr.io/mcp-switchyard/switchyard-sidecar@{_DIGEST}", "digest"),
-    Effect("sidecar.image.pullPolicy", "Never", {f"{WEBHOOK_ARGS}[--sidecar-pull-policy]": "Never"}),
-    Effect("sidecar.imagePullSecrets", ["pull"], {f"{WEBHOOK_ARGS}[--sidecar-pull-secret]": "pull"}),
+    _sidecars("image.registry", "local:5000", "--sidecar-image", "local:5000/mcp-switchyard/switchyard-sidecar:0.1.0"),
+    _sidecars("image.repository", "mine", "--sidecar-image", "ghcr.io/mine:0.1.0"),
+    _sidecars("image.tag", "nightly", "--sidecar-image", "ghcr.io/mcp-switchyard/switchyard-sidecar:nightly"),
+    _sidecars("image.digest", _DIGEST, "--sidecar-image", f"ghcr.io/mcp-switchyard/switchyard-sidecar@{_DIGEST}"),
+    _sidecars("image.pullPolicy", "Never", "--sidecar-pull-policy", "Never"),
+    _sidecars("imagePullSecrets", ["pull"], "--sidecar-pull-secret", "pull"),
     *(
-        Effect(
-            f"sidecar.resources.{path}",
-            value,
-            {f"{WEBHOOK_ARGS}[--sidecar-resources]": f'{{"limits":{{"memory":"{limit}"}},"requests":{{{requests}}}}}'},
-        )
-        for path, value, limit, requests in [
-            ("requests.cpu", "1", "256Mi", '"cpu":"1","memory":"64Mi"'),
-            ("requests.memory", "1Gi", "256Mi", '"cpu":"100m","memory":"1Gi"'),
-            ("limits.memory", "2Gi", "2Gi", '"cpu":"100m","memory":"64Mi"'),
+        _sidecars(f"resources.{path}", value, "--sidecar-resources", _resources(requests, limits))
+        for path, value, requests, limits in [
+            ("requests.cpu", "1", '"cpu":"1","memory":"64Mi"', '"memory":"256Mi"'),
+            ("requests.memory", "1Gi", '"cpu":"100m","memory":"1Gi"', '"memory":"256Mi"'),
+            ("limits.memory", "2Gi", '"cpu":"100m","memory":"64Mi"', '"memory":"2Gi"'),
         ]
     ),
     Effect(
@@ -390,6 +394,17 @@ EFFECTS: Final[list[Effect]] = [
                 ("Role", "switchyard-operator-certificates"),
                 ("Role/default", "switchyard-operator-information"),
             ]
+        },
+        only=False,
+    ),
+    Effect(
+        "rbac.deployments",
+        False,
+        {
+            "ClusterRole/switchyard-operator rules[6].resources": ["namespaces"],
+            "ClusterRole/switchyard-operator rules[7].resources": GONE,
+            "ClusterRole/switchyard-operator rules[8].resources": GONE,
+            "ClusterRole/switchyard-operator rules[9].resources": GONE,
         },
         only=False,
     ),
@@ -475,22 +490,27 @@ EFFECTS: Final[list[Effect]] = [
         "podMonitor.enabled",
         True,
         {
-            "PodMonitor/switchyard-gateways spec.podMetricsEndpoints[0].port": "admin",
-            "PodMonitor/switchyard-gateways spec.podTargetLabels": ["switchyard.dev/gateway"],
-            "PodMonitor/switchyard-gateways spec.namespaceSelector.any": True,
+            **_monitors("spec.podMetricsEndpoints[0].port", "admin"),
+            **_monitors("spec.podMetricsEndpoints[0].relabelings[0].targetLabel", "gateway"),
+            **_monitors("spec.namespaceSelector.any", True),
+            "PodMonitor/switchyard-sidecars spec.selector.matchExpressions[0].key": "switchyard.dev/gateway",
+            "PodMonitor/switchyard-deployments spec.selector.matchExpressions[0].key": "switchyard.dev/deployment-of",
+            "PodMonitor/switchyard-deployments spec.podMetricsEndpoints[0].relabelings[0].sourceLabels": [
+                "__meta_kubernetes_pod_label_switchyard_dev_deployment_of"
+            ],
         },
         only=False,
     ),
     Effect(
         "podMonitor.labels",
         {"release": "prometheus"},
-        {"PodMonitor/switchyard-gateways metadata.labels.release": "prometheus"},
+        _monitors("metadata.labels.release", "prometheus"),
         {"podMonitor": {"enabled": True}},
     ),
     Effect(
         "podMonitor.interval",
         "1m",
-        {"PodMonitor/switchyard-gateways spec.podMetricsEndpoints[0].interval": "1m"},
+        _monitors("spec.podMetricsEndpoints[0].interval", "1m"),
         {"podMonitor": {"enabled": True}},
     ),
     Effect(

@@ -50,6 +50,19 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/* What sidecars are like whose gateway does not say. Gets $. */}}
+{{- define "switchyard.sidecarArguments" -}}
+{{- $sidecar := .Values.sidecar -}}
+- --sidecar-image={{ include "switchyard.image" (list . $sidecar.image) }}
+{{- with $sidecar.image.pullPolicy }}
+- --sidecar-pull-policy={{ . }}
+{{- end }}
+{{- range $sidecar.imagePullSecrets }}
+- --sidecar-pull-secret={{ . }}
+{{- end }}
+- --sidecar-resources={{ toJson $sidecar.resources }}
+{{- end -}}
+
 {{- define "switchyard.container" -}}
 {{- $values := index (first .).Values (last .) -}}
 name: {{ last . }}
