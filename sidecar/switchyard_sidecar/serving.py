@@ -183,10 +183,11 @@ class Sidecar:
         finally:
             self.state.listening = False
             listener.close()
-            self._server.pre_shutdown()
+            self._server.is_stopping = True
             self._service.hub.serve(())
             await self._service.drained()
             self._service.hub.drop_all()
+            self._server.pre_shutdown()  # of what is idle; it would be waited for otherwise
             await self._server.shutdown(self._pace.clients.close_s)
             await admin_server.close()
             log.info("stopped")

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from math import inf
 
-from switchyard_sidecar.downstream.http import LAST_CHUNK, framed
+from switchyard_sidecar.downstream.http import LAST_CHUNK, drop_when_overdue, framed
 from switchyard_sidecar.downstream.hub import Hub, Subscriber
 from switchyard_sidecar.protocol import sse
 from switchyard_sidecar.protocol.versions import Era
@@ -91,8 +91,7 @@ class DetachedStream(Subscriber, asyncio.Protocol):
     def pause_writing(self) -> None:
         """The peer lags: see rules 3 and 4."""
         self._caught_up()
-        size = self._transport.get_write_buffer_size()
-        self._overdue = asyncio.get_running_loop().call_later(self._hub.pace.write_s, self._check, size)
+        self._overdue = drop_when_overdue(self._transport, self._hub.pace.write_s, self.pause_writing)
 
     def resume_writing(self) -> None:
         """The peer has taken everything, and may have missed something meanwhile."""
@@ -110,10 +109,3 @@ class DetachedStream(Subscriber, asyncio.Protocol):
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
-
-    def _check(self, before: int) -> None:
-        """Drop a peer that has taken nothing since; give another as long again."""
-        if self._transport.get_write_buffer_size() >= before:
-            self.drop()
-        else:
-            self.pause_writing()

@@ -50,6 +50,7 @@ class Endpoint:
 
     async def handle(self, request: web.BaseRequest) -> Answer:
         """Answer one HTTP request."""
+        self._service.request_began()
         headers = request.headers
         fields = self._guard.fields(headers)
         try:
@@ -67,6 +68,8 @@ class Endpoint:
             reply = self._refused(error, None, error.status or 400, fields)
             reply.keep_alive = request.content.is_eof()  # what is left of a body is not worth reading
             return reply
+        finally:
+            self._service.request_ended()
 
     async def _post(self, request: web.BaseRequest, fields: Fields) -> Answer:
         check_body_headers(request.headers)

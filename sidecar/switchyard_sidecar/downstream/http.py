@@ -7,18 +7,17 @@ refusal has a JSON-RPC body (those of unreadable requests too), and a handler en
 """
 
 import asyncio
-import contextlib
 import heapq
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from operator import itemgetter
 from typing import Any, Final, Protocol, cast
 
 import structlog
-from aiohttp import HttpVersion11, web
+from aiohttp import EMPTY_PAYLOAD, HttpVersion11, StreamReader, web
 from aiohttp.web_protocol import RequestHandler
 
 from switchyard_sidecar.downstream.express import Again, Express, Verdict, read
@@ -38,6 +37,9 @@ FOLLOWED_BYTES: Final = 16 * 1024
 """Up to this size, what came since the last answer is kept, to see where the next request begins."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 """Ends a chunked body."""
+HEAD_BYTES: Final = 64 * 1024
+"""A request whose head is longer, all lines together, is refused with 431. Nothing else bounds what a head takes in memory:
+the library takes 128 lines of the greatest length, and keeps them twice."""
 LINGER_S: Final = 2.0
 """How long the rest of a refused body is read before the connection is closed."""
 
@@ -60,7 +62,7 @@ class Answer(Protocol):
         """Write the head, and all that is ready."""
 
     async def write_eof(self) -> None:
-        """Wait until the peer has taken enough of it."""
+        """Wait until the peer has taken it."""
 
 
 Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
@@ -82,7 +84,8 @@ class Reply:
     async def prepare(self, request: web.BaseRequest) -> None:
         """Write everything."""
         self._request = request
-        self.keep_alive = self.keep_alive and request.keep_alive and request.version >= HttpVersion11
+        connection = cast("_Connection", request.protocol)
+        self.keep_alive = self.keep_alive and connection.stays(request)
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client left")
@@ -93,10 +96,10 @@ class Reply:
             transport.write(b"".join(parts))
         else:
             transport.writelines(parts)
-        cast("_Connection", request.protocol).answered(request, self)
+        connection.answered(request, self)
 
     async def write_eof(self) -> None:
-        """Wait until the peer has taken enough of it; a peer that takes nothing is dropped."""
+        """Wait until the peer has taken it; one that takes nothing is dropped."""
         await cast("_Connection", self._request.protocol).drained()
 
 
@@ -115,7 +118,7 @@ class EventStream:
         self._request = request
         self._transport = request.transport
         self._chunked = request.version >= HttpVersion11
-        self.keep_alive = request.keep_alive and self._chunked
+        self.keep_alive = cast("_Connection", request.protocol).stays(request)
 
     @classmethod
     def open(cls, request: web.BaseRequest, fields: Fields = ()) -> "EventStream":
@@ -205,6 +208,9 @@ class Server(web.Server):
     def __init__(self, handler: Handler, pace: Pace, express: Express) -> None:
         self._pace = pace
         self._express = express
+        self.is_stopping = False
+        """Whether each answer is the last on its connection. Set it before :meth:`shutdown`, so that what is still asked
+        meanwhile is answered, and its client turns elsewhere for the next."""
         super().__init__(
             handler,  # type: ignore[arg-type] # the library asks for its own response class, and uses what Answer has
             handler_cancellation=True,
@@ -227,8 +233,8 @@ class Server(web.Server):
         """Accept a connection."""
         return _Connection(
             self,
-            self._pace.write_s,
             self._express,
+            self._pace.write_s,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=self._pace.idle_s,
             access_log=None,  # as AppRunner documents it
@@ -240,9 +246,11 @@ class Server(web.Server):
 
 
 class _Connection(RequestHandler):
-    """Answers unreadable requests and our own faults in JSON, without a traceback to the peer; knows who reads nothing.
+    """Answers unreadable requests and our own faults in JSON, without a traceback to the peer; drops who reads nothing.
 
-    The library's own wait for a peer to read cannot be given up and begun again, nor be shared by two tasks.
+    The library's own wait for a peer to read has no limit, nor can it be shared by two tasks. Here any byte that the kernel
+    does not take at once begins a wait, which is not up to a task: nobody waits for what the express way writes, nor for
+    the rest of the last answer on a connection.
 
     Also answers at once what is known (:mod:`switchyard_sidecar.downstream.express`), without a word to the library, whose
     parser then stands where it stood: before a request. That this is where the stream is, is known as long as each
@@ -253,25 +261,57 @@ class _Connection(RequestHandler):
     # Of the library's own state this class uses, beside its constructor and callbacks:
     # _close, _force_close               whether it hears nothing more, since the server stops or the connection ends
     # _next_keepalive_close_time         when an idle connection is closed, to be put off by each answer
-    # _waiter, _messages                 whether it waits for a request, and has none
-    __slots__ = ("_edition", "_express", "_unanswered", "_writable", "_write_s")
+    # _waiter, _messages                 whether it waits for a request, and has none; the body of the last one read
+    # _request_count                     how many requests were read
+    __slots__ = (
+        "_body",
+        "_edition",
+        "_express",
+        "_head_bytes",
+        "_overdue",
+        "_read",
+        "_server",
+        "_unanswered",
+        "_writable",
+        "_write_s",
+    )
 
-    def __init__(self, server: Server, write_s: float, express: Express, **how: Any) -> None:
+    def __init__(self, server: Server, express: Express, write_s: float, **how: Any) -> None:
         super().__init__(server, **how)
+        self._server = server
         self._express = express
         self._edition = 0
+        self._body: StreamReader = EMPTY_PAYLOAD
+        """Of the last request that was read."""
+        self._read = (0, 0)
+        """How many requests were read so far, and how much of the last one's body."""
+        self._head_bytes = 0
+        """What has come since, which is part of a head, or of what may follow a chunked body."""
         self._unanswered: bytes | None = b""
         """What came since the last answer; ``None`` once it is not known where the next request begins."""
         self._write_s = write_s
         self._writable = asyncio.Event()
         self._writable.set()
+        self._overdue: asyncio.TimerHandle | None = None
 
     @property
     def quiet_since(self) -> float | None:
-        """Since when nothing was asked, in seconds of the loop's clock; ``None`` while something is, or it is closing."""
-        if self._waiter is None or self._messages or self._close or self._force_close:
+        """Since when nothing was asked, in seconds of the loop's clock; ``None`` while something is, or it is closing.
+
+        Nor is it quiet while its client has not taken the last answer: to close it then would take time.
+        """
+        if self._waiter is None or self._messages or self._close or self._force_close or not self._writable.is_set():
             return None
         return self._next_keepalive_close_time - self.keepalive_timeout
+
+    def stays(self, request: web.BaseRequest) -> bool:
+        """Whether a further request may come after this one."""
+        return request.keep_alive and request.version >= HttpVersion11 and not self._server.is_stopping
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        # So that it is known of every byte whether it was taken. Of 0, asyncio's TLS makes an endless pause.
+        cast("asyncio.Transport", transport).set_write_buffer_limits(high=1)
 
     def data_received(self, data: bytes) -> None:
         if data and self._unanswered is not None:  # the library calls this with nothing, to read on what it held back
@@ -283,12 +323,36 @@ class _Connection(RequestHandler):
             if len(self._unanswered) > FOLLOWED_BYTES:
                 self._unanswered = None
         super().data_received(data)
+        self._follow_head(len(data))
+
+    def _follow_head(self, size: int) -> None:
+        """See to it that no head grows without end: so many more bytes have come."""
+        if self._request_count != self._read[0] and self._messages:
+            self._body = self._messages[-1][1]
+        read = (self._request_count, self._body.total_bytes)
+        if self._body.is_eof():
+            self._body = EMPTY_PAYLOAD  # an idle connection need not keep the other
+        if read != self._read:
+            self._read, self._head_bytes = read, 0
+            return
+        self._head_bytes += size
+        if self._head_bytes <= HEAD_BYTES or self._close or self._force_close:
+            return
+        if self._waiter is None or self.transport is None:  # a request is under way: its answer is the last
+            self.close()
+            return
+        error = McpError(errors.INVALID_REQUEST, f"Bad request: the head exceeds {HEAD_BYTES} bytes")
+        body = jsonrpc.error_response(None, error)
+        self.transport.write(reply_head(431, len(body), (), keep_alive=False) + body)
+        self.force_close()
 
     def _answered_at_once(self, data: bytes) -> bool:
         """Answer what came, if it is a whole request that is known; no other is under way."""
         transport = self.transport
-        if transport is None or self._close or self._force_close or transport.get_write_buffer_size():
-            return False  # what a client has not read yet is waited for by a task: see drained()
+        if transport is None or self._close or self._force_close or self._server.is_stopping:
+            return False
+        if not self._writable.is_set():
+            return False  # of a client that asks for more than it reads, no more is read: that takes a task
         if (asked := read(data)) is None or (answer := self._express.answer(self.sockname, asked)) is None:
             return False
         head = reply_head(200, sum(map(len, answer.body)), answer.fields, keep_alive=True)
@@ -309,14 +373,26 @@ class _Connection(RequestHandler):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._writable.clear()
+        if (transport := self.transport) is not None:
+            self._wait_for_peer(transport)
+
+    def _wait_for_peer(self, transport: asyncio.Transport) -> None:
+        again = partial(self._wait_for_peer, transport)  # the library forgets a transport that it closes
+        self._overdue = drop_when_overdue(transport, self._write_s, again)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._writable.set()
+        self._caught_up()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self._caught_up()
+
+    def _caught_up(self) -> None:
         self._writable.set()
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
 
     def release(self) -> asyncio.Transport:
         """Give the transport to another protocol. For the library the client is gone: it ends all that it keeps for it.
@@ -331,19 +407,12 @@ class _Connection(RequestHandler):
         return transport
 
     async def drained(self) -> None:
-        """Wait until the peer has taken enough of what was written to it, however slowly.
+        """Wait until the peer has taken what was written to it, however slowly.
 
         Raises:
             ConnectionResetError: it has left, or has taken nothing for as long as it may and was dropped.
         """
-        while not self._writable.is_set() and (transport := self.transport) is not None:
-            before = transport.get_write_buffer_size()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._write_s):
-                    await self._writable.wait()
-            if not self._writable.is_set() and transport.get_write_buffer_size() >= before:
-                transport.abort()
-                raise ConnectionResetError("the client stopped reading")
+        await self._writable.wait()
         if self.transport is None:
             raise ConnectionResetError("the client left")
 
@@ -363,6 +432,21 @@ class _Connection(RequestHandler):
         reply = rpc_error(error, None, status)
         reply.keep_alive = False
         return reply  # type: ignore[return-value] # as in Server
+
+
+def drop_when_overdue(
+    transport: asyncio.Transport, limit_s: float, otherwise: Callable[[], None]
+) -> asyncio.TimerHandle:
+    """Drop a peer that takes nothing, within this time, of what waits to be taken; if it takes some of it, do otherwise."""
+    before = transport.get_write_buffer_size()
+
+    def look() -> None:
+        if transport.get_write_buffer_size() >= before:
+            transport.abort()
+        else:
+            otherwise()
+
+    return asyncio.get_running_loop().call_later(limit_s, look)
 
 
 def _is_exactly(received: bytes, request: web.BaseRequest) -> bool:

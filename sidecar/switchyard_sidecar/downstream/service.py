@@ -58,11 +58,13 @@ class Service:
     """Why there is no config to serve; ``None`` when there is one."""
     _callers: set["asyncio.Task[object]"] = field(default_factory=set)
     """The tasks that relay a call each."""
+    _requests: int = 0
+    """Requests under way."""
     _stopping: bool = False
     _writers: dict[Era, ListWriter] = field(init=False)
     _written_for: Catalog | None = None
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set whenever a call ended, or the last stream."""
+    """Set whenever a request or a call ended, or the last stream."""
 
     def __post_init__(self) -> None:
         self.hub = Hub(self._interest, self.pace)
@@ -165,14 +167,25 @@ class Service:
         """Calls under way."""
         return len(self._callers)
 
+    def request_began(self) -> None:
+        """Count a request as under way, until :meth:`request_ended`."""
+        self._requests += 1
+
+    def request_ended(self) -> None:
+        """See :meth:`request_began`."""
+        self._requests -= 1
+        self._ended.set()
+
     async def drained(self) -> None:
-        """Wait until no call is under way and no change stream is open, but not for ever.
+        """Wait until no request and no call is under way and no change stream is open, but not for ever.
+
+        A call may outlive its request; a request may be one whose body is still arriving.
 
         Calls that are still under way then are given up, and their callers told so.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.pace.drain_s):
-                while self._callers or len(self.hub):
+                while self._requests or self._callers or len(self.hub):
                     self._ended.clear()
                     await self._ended.wait()
         self._stopping = True

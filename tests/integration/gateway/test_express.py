@@ -511,8 +511,8 @@ async def test_connection_in_use_is_not_idle_and_ends_when_it_is(tmp_path: Path)
         assert await at_once(gw) > 5
 
 
-async def test_nothing_is_answered_any_more_when_the_gateway_stops(tmp_path: Path) -> None:
-    """While calls under way are waited for, no connection is asked anything new."""
+async def test_last_answer_when_the_gateway_stops_takes_the_ordinary_way(tmp_path: Path) -> None:
+    """While calls under way are waited for, what is known is not answered at once: the answer has to say that it is the last."""
     gate = asyncio.Event()
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, line(gw) as on:
         ordinary = backend.call
@@ -528,9 +528,10 @@ async def test_nothing_is_answered_any_more_when_the_gateway_stops(tmp_path: Pat
 
         await eventually(stopping)
         on.send(KNOWN)
+        assert (await on.reply()).fields["Connection"] == "close"
+        assert await on.end() == b""
         gate.set()
         assert (await calling).text["tool"] == "a"
-        assert await on.end() == b""
 
 
 async def test_gateway_can_be_told_to_remember_nothing(tmp_path: Path) -> None:
@@ -540,7 +541,9 @@ async def test_gateway_can_be_told_to_remember_nothing(tmp_path: Path) -> None:
         assert not await takes_it(gw, on)
 
 
-@pytest.mark.parametrize("name", ["_close", "_force_close", "_next_keepalive_close_time"])
+@pytest.mark.parametrize(
+    "name", ["_close", "_force_close", "_messages", "_next_keepalive_close_time", "_request_count", "_waiter"]
+)
 def test_library_still_has_the_state_that_is_used(name: str) -> None:
     """When this fails, see in ``downstream/http.py`` what each is used for, and what has taken its place."""
     assert name in RequestHandler.__slots__

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -55,6 +57,87 @@ async def test_calls_under_way_are_answered_and_nothing_new_is_taken(
         assert [(await each).text["tool"] for each in calling] == ["a", "a"]
         await asyncio.wait({gw.running}, timeout=PATIENCE_S)
         assert gw.running.cancelled()
+
+
+async def test_what_clients_ask_while_calls_are_waited_for_is_answered(tmp_path: Path) -> None:
+    """On connections that were there: idle, new, within a head, within a body. Each answer is the last, and says so."""
+    gate = asyncio.Event()
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, AsyncExitStack() as stack:
+        await gw.modern.list()
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        calling = asyncio.create_task(gw.modern.call("a"))
+        await backend.received("tools/call")
+        body, headers = gw.modern.frame("tools/list", {}, id=1)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        asking = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        opened = [await stack.enter_async_context(connection(gw)) for _ in range(4)]
+        (idle, to_idle), (_, to_begun), (_, to_sent), _ = opened
+        to_idle.write(asking)
+        assert b"Connection: close" not in (await answer(idle))[0]
+        to_begun.write(asking[:50])
+        to_sent.write(asking[:-10])
+        await eventually(lambda: connections(gw, 5))
+        gw.running.cancel()
+        await eventually(lambda: is_ready(gw, 503))
+        for (reader, writer), rest in zip(opened, (asking, asking[50:], asking[-10:], asking), strict=True):
+            writer.write(rest)
+            head, text = await answer(reader)
+            assert head.startswith(b"HTTP/1.1 200 OK")
+            assert b"Connection: close" in head
+            assert [each["name"] for each in json.loads(text)["result"]["tools"]] == ["a"]
+            async with asyncio.timeout(PATIENCE_S):
+                assert await reader.read() == b""
+        assert not gw.running.done()
+        gate.set()
+        assert (await calling).text["tool"] == "a"
+        await asyncio.wait({gw.running}, timeout=PATIENCE_S)
+        assert gw.running.cancelled()
+
+
+async def test_body_that_is_still_arriving_is_waited_for(tmp_path: Path) -> None:
+    """As a call would be: also where nothing else is under way, its request is answered, and then the process ends."""
+    async with gateway(tmp_path, {}) as gw, connection(gw) as (reader, writer):
+        body, headers = gw.modern.frame("tools/list", {}, id=1)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        asking = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        writer.write(asking[:-10])
+
+        async def is_arriving() -> bool:
+            return bool((await gw.status())["clients"]["bodyBytes"] > 0)
+
+        await eventually(is_arriving)
+        gw.running.cancel()
+        await eventually(lambda: is_ready(gw, 503))
+        writer.write(asking[-10:])
+        head, _ = await answer(reader)
+        assert head.startswith(b"HTTP/1.1 200 OK")
+        assert b"Connection: close" in head
+        await asyncio.wait({gw.running}, timeout=PATIENCE_S)
+        assert gw.running.cancelled()
+
+
+@asynccontextmanager
+async def connection(gw: Gateway) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection without a client library."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(gw.url.split("/")[2].rpartition(":")[2]))
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Head and body of one answer."""
+    async with asyncio.timeout(PATIENCE_S):
+        head = await reader.readuntil(b"\r\n\r\n")
+        (length,) = (line for line in head.split(b"\r\n") if line.startswith(b"Content-Length: "))
+        return head, await reader.readexactly(int(length.partition(b": ")[2]))
+
+
+async def connections(gw: Gateway, count: int) -> bool:
+    """Whether so many connections are open."""
+    return bool((await gw.status())["clients"]["connections"] == count)
 
 
 @pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
