@@ -33,5 +33,7 @@ class Pace:
     """Open connections, if the system allows as many; for one more a quiet one is closed, or it is refused with 503."""
     streams: int = 20_000
     """Open change streams; one more is refused with 503."""
+    subscription_id_bytes: int = 1024
+    """The longest id of a subscription: it is kept as long as the stream is open, some times over."""
     calls: int = 2_000
     """Calls under way; one more is refused with 503."""

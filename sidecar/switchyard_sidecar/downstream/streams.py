@@ -50,8 +50,10 @@ def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes
     Every message carries the caller's own subscription id, which is its request id with its JSON type.
 
     Raises:
-        McpError: with HTTP status 503 when there are too many.
+        McpError: -32600 for an id that is too long to be kept; with HTTP status 503 when there are too many.
     """
+    if len(request_id) > (most := hub.pace.subscription_id_bytes):
+        raise McpError(errors.INVALID_REQUEST, f"Invalid Request: the id of a subscription has at most {most} bytes")
     hub.check_room()
     tag = b'"_meta":{"%b":%b}' % (meta.SUBSCRIPTION_ID.encode(), request_id)
     honoured = b'{"toolsListChanged":true}' if wanted.tools_list_changed else b"{}"

@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ CHANGED = "notifications/tools/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 LARGE = "x" * 3_900_000
 """A request id that every message repeats: with one of this size the buffers between the two ends are soon full."""
+ANY_ID = downstream_pace.Pace(subscription_id_bytes=len(LARGE) + 2)
 
 
 class Raw:
@@ -301,7 +303,7 @@ async def test_streams_that_came_and_went_leave_nothing(tmp_path: Path) -> None:
 async def test_slow_peer_is_told_once_of_all_it_missed(tmp_path: Path) -> None:
     """While it reads nothing there is no queue; when it reads again it gets one notification, and each later one."""
     async with (
-        one_tool(tmp_path) as (gw, backend),
+        one_tool(tmp_path, pace=ANY_ID) as (gw, backend),
         connected(gw, listening(gw, id=LARGE), buffer_bytes=4096) as slow,
         gw.modern.listen() as other,
     ):
@@ -324,7 +326,7 @@ async def test_slow_peer_is_told_once_of_all_it_missed(tmp_path: Path) -> None:
 async def test_peer_that_reads_nothing_is_dropped(tmp_path: Path, ending: bool) -> None:
     """After ``write_s``, also when the stream is only waiting to end, and others notice nothing of it."""
     async with (
-        one_tool(tmp_path, pace=downstream_pace.Pace(write_s=0.3)) as (gw, backend),
+        one_tool(tmp_path, pace=replace(ANY_ID, write_s=0.3)) as (gw, backend),
         connected(gw, listening(gw, id=LARGE), buffer_bytes=4096),
     ):
         await eventually(lambda: subscribers(gw, 1))
@@ -337,9 +339,54 @@ async def test_peer_that_reads_nothing_is_dropped(tmp_path: Path, ending: bool) 
         await eventually(lambda: subscribers(gw, 0))
 
 
+async def test_subscription_with_an_id_too_long_to_keep_is_refused(tmp_path: Path) -> None:
+    """Every open stream keeps its own: ids of megabytes would soon fill the memory, and no budget of bodies counts them."""
+    async with one_tool(tmp_path) as (gw, _):
+        refused = await gw.modern.request("subscriptions/listen", {"notifications": {}}, id="x" * 1023)
+        assert (refused.status, refused.error["code"]) == (400, -32600)
+        async with gw.modern.listen(id="x" * 1022) as stream:
+            await stream.has(1)
+
+
+async def test_client_that_reads_no_answers_is_dropped(tmp_path: Path) -> None:
+    """After ``write_s``, also when it asks for no more and what waits for it is little: nothing else would ever end it."""
+    hasty = Pace(clients=downstream_pace.Pace(write_s=0.3))
+    async with (
+        ModernBackend(*(tool(f"t{number}") for number in range(500))) as backend,
+        gateway(tmp_path, {"a": backend}, pace=hasty) as gw,
+    ):
+        await gw.modern.list()
+        body, headers = gw.modern.frame("tools/list", {}, id=1)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        asking = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        async with connected(gw, asking, buffer_bytes=4096) as silent:
+            asked = 2
+            while not await untaken(gw, asked):
+                silent.writer.write(asking)
+                asked += 1
+            await eventually(lambda: connections(gw, 1))
+
+
+async def untaken(gw: Gateway, lists: int) -> int:
+    """Bytes that wait for clients to take them, once so many lists were answered."""
+    sample = f'switchyard_requests_total{{code="0",era="modern",method="tools/list"}} {lists}.0'
+
+    async def are_answered() -> bool:
+        return sample in await gw.metrics()
+
+    await eventually(are_answered)
+    transports = [each.transport for each in gc.get_objects() if isinstance(each, _Connection)]
+    return sum(each.get_write_buffer_size() for each in transports if each is not None)
+
+
+async def connections(gw: Gateway, count: int) -> bool:
+    """Whether so many connections are open."""
+    return bool((await gw.status())["clients"]["connections"] == count)
+
+
 async def test_shutdown_waits_for_no_peer_for_ever(tmp_path: Path) -> None:
     """One that reads nothing is cut off when the drain is over."""
-    hasty = downstream_pace.Pace(drain_s=0.2, close_s=0.1)
+    hasty = replace(ANY_ID, drain_s=0.2, close_s=0.1)
     async with (
         one_tool(tmp_path, pace=hasty) as (gw, _),
         connected(gw, listening(gw, id=LARGE), buffer_bytes=4096) as stuck,
@@ -427,7 +474,7 @@ async def test_stream_over_tls_is_like_any_other(tmp_path: Path) -> None:
     """Its transport behaves otherwise in what a stream relies on; a large one shows whether it knows that a peer lags."""
     certificate = certificates.make(tmp_path)
     left = asyncio.Event()
-    hub = Hub(lambda interested: None if interested else left.set(), downstream_pace.Pace())
+    hub = Hub(lambda interested: None if interested else left.set(), ANY_ID)
 
     async def handler(request: web.BaseRequest) -> Answer:
         return streams.listen(request, (), hub, b'"%b"' % LARGE.encode(), Filter(tools_list_changed=True))
