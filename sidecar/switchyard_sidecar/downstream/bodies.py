@@ -4,7 +4,7 @@ What always holds:
 
 1. A small body that came with its head, as nearly all do, is not counted and costs nothing: it is answered at once.
 2. Every other body is counted as it arrives, whatever length it announces. A small one is counted no more once it has
-   arrived; a large one until its request was answered, since a call under way keeps its arguments.
+   arrived; a large one until its request was answered and its calls have ended, since a call keeps its arguments.
 3. When the budget is used up, whoever holds most of those still arriving gives way, of equals the oldest, and is told so at
    once. So nobody gains by sending more or by stalling, and large bodies never keep small ones out.
 4. A quarter of the budget is for small bodies alone: calls under way cannot give way.
@@ -13,7 +13,7 @@ What always holds:
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -34,9 +34,11 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 class Share:
     """What one body holds of a :class:`Budget`."""
 
-    __slots__ = ("gave_way", "size")
+    __slots__ = ("gave_way", "holders", "size")
 
     def __init__(self) -> None:
+        self.holders = 1
+        """How many need it: the request, and calls that may outlive it."""
         self.size = 0
         """Bytes that have arrived."""
         self.gave_way = False
@@ -54,13 +56,19 @@ class Budget:
 
     @contextmanager
     def share(self) -> Iterator[Share]:
-        """A share that begins empty and is given back with the block."""
+        """A share that begins empty and is given back with the block, or with the last who holds it beside."""
         share = Share()
         self._arriving[share] = None
         try:
             yield share
         finally:
             self._arriving.pop(share, None)
+            self.let_go(share)
+
+    def let_go(self, share: Share) -> None:
+        """One holder less."""
+        share.holders -= 1
+        if not share.holders:
             self._give_back(share)
 
     def grow(self, share: Share, size: int) -> list[Share]:
@@ -88,6 +96,25 @@ class Budget:
         share.size = 0
 
 
+class Held:
+    """What a body holds of the budget, for a call that may outlive the request which brought it."""
+
+    __slots__ = ("_budget", "_share")
+
+    def __init__(self, budget: Budget, share: Share) -> None:
+        self._budget = budget
+        self._share = share
+
+    def until(self, call: "asyncio.Task[Any]") -> None:
+        """Hold it until this call has ended, too."""
+        self._share.holders += 1
+        call.add_done_callback(lambda _: self._budget.let_go(self._share))
+
+
+HELD: Final = web.RequestKey("held", Held)
+"""Where a request keeps what its body holds, if it counts."""
+
+
 class Bodies:
     """Reads the bodies of one endpoint's requests."""
 
@@ -103,7 +130,7 @@ class Bodies:
 
     @asynccontextmanager
     async def held_whole(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
-        """The body, which counts until the block ends.
+        """The body, which counts until the block ends, and what :data:`HELD` was told of.
 
         Raises:
             McpError: HTTP status 413 (too large), 408 (too slow), 400 (cut off or garbled) or 503 (the budget is used up).
@@ -113,6 +140,7 @@ class Bodies:
         with self._budget.share() as share:
             body = await self._arrived(request, share)
             self._budget.arrived(share)
+            request[HELD] = Held(self._budget, share)
             yield body
 
     async def _arrived(self, request: web.BaseRequest, share: Share) -> bytes:

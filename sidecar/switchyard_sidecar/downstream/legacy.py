@@ -14,6 +14,7 @@ import msgspec
 from aiohttp import web
 
 from switchyard_sidecar.downstream import calls, streams
+from switchyard_sidecar.downstream.bodies import HELD
 from switchyard_sidecar.downstream.envelope import Envelope, string, unknown_method
 from switchyard_sidecar.downstream.exchange import Exchange, answered
 from switchyard_sidecar.downstream.guard import not_acceptable
@@ -198,8 +199,9 @@ class LegacyMethods:
             log_level=(state.log_level if state else None) or DEFAULT_LOG_LEVEL,
         )
         running = attended(outlet, service.call(route, call, outlet, Era.LEGACY))
+        held = exchange.request.get(HELD)
         try:
-            return await service.legacy_calls.run(session.identity if session else None, request_id, running)
+            return await service.legacy_calls.run(session.identity if session else None, request_id, running, held)
         except CallCancelledError:
             raise
         except McpError as error:

@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 from msgspec import Raw
 
+from switchyard_sidecar.downstream.bodies import Held
 from switchyard_sidecar.downstream.calls import progress_token
 from switchyard_sidecar.downstream.exchange import Exchange
 from switchyard_sidecar.downstream.http import EventStream
@@ -107,14 +108,22 @@ class LegacyCalls:
     tasks: asyncio.TaskGroup
     _running: dict[tuple[str, bytes], "asyncio.Task[bytes | McpError]"] = field(default_factory=dict)
 
-    async def run(self, session: str | None, request_id: bytes, call: Coroutine[Any, Any, bytes | McpError]) -> bytes:
-        """Run a call to its end, whether or not the caller stays; give its result.
+    async def run(
+        self,
+        session: str | None,
+        request_id: bytes,
+        call: Coroutine[Any, Any, bytes | McpError],
+        held: Held | None = None,
+    ) -> bytes:
+        """Run a call to its end, whether or not the caller stays; give its result. ``held``: what its arguments hold.
 
         Raises:
             McpError: the call's error.
             CallCancelledError: the caller cancelled it by notification.
         """
         task = self.tasks.create_task(call, name="legacy-call")
+        if held is not None:
+            held.until(task)
         key = (session, request_id) if session is not None else None
         if key is not None:
             self._running[key] = task

@@ -56,18 +56,34 @@ class Sender:
 
 
 @asynccontextmanager
-async def sender(port: int, length: int) -> AsyncIterator[Sender]:
-    """A client that has announced a body of so many bytes, and sent none of it."""
+async def connected(port: int) -> AsyncIterator[Sender]:
+    """A client that has sent nothing."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        one = Sender(reader, writer)
-        await one.send(
-            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            b"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n" % length
-        )
-        yield one
+        yield Sender(reader, writer)
     finally:
         writer.close()
+
+
+@asynccontextmanager
+async def sender(port: int, length: int) -> AsyncIterator[Sender]:
+    """A client that has announced a body of so many bytes, and sent none of it."""
+    async with connected(port) as one:
+        await one.send(head(length))
+        yield one
+
+
+def head(length: int) -> bytes:
+    """The head of a request with a body of so many bytes."""
+    return (
+        b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n" % length
+    )
+
+
+def ordinary_request() -> bytes:
+    """A whole request."""
+    return head(200) + padded_list(200)
 
 
 def padded_list(size: int) -> bytes:
@@ -129,6 +145,100 @@ async def test_large_arguments_count_until_their_call_is_answered(tmp_path: Path
         assert (await calling).text["arguments"] == large
         assert (await small).text["arguments"] == {"x": "y"}
         assert (await gw.modern.call("a", large)).text["arguments"] == large
+
+
+async def test_large_arguments_count_also_when_their_caller_has_left(tmp_path: Path) -> None:
+    """A legacy call goes on without its caller, and so does what it holds."""
+    gate = asyncio.Event()
+    large = {"x": "x" * 700 * KIB}
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=SMALL_BUDGET) as gw:
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        leaving = asyncio.create_task(gw.legacy.call("a", large))
+        await backend.received("tools/call")
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+
+        async def has_left() -> bool:
+            return bool((await gw.status())["clients"]["connections"] == 0)
+
+        await eventually(has_left)
+        assert (await gw.status())["clients"]["bodyBytes"] > 700 * KIB
+        assert (await gw.modern.call("a", large)).status == 503
+        gate.set()
+
+        async def holds_nothing() -> bool:
+            return bool((await gw.status())["clients"]["bodyBytes"] == 0)
+
+        await eventually(holds_nothing)
+        assert (await gw.modern.call("a", large)).text["arguments"] == large
+
+
+LONG_LINES = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 30 * KIB) for number in range(3))
+"""Each of which is not too long."""
+
+
+async def test_head_that_is_too_long_is_refused_before_it_ends(tmp_path: Path) -> None:
+    """The lines may be long, and they may be many, but not both: a head is kept in memory until it ends."""
+    whole = ordinary_request()
+    async with gateway(tmp_path, {}) as gw, AsyncExitStack() as stack:
+        for before in (b"", whole):  # the first of a connection, or a later one
+            one = await stack.enter_async_context(connected(port_of(gw)))
+            if before:
+                await one.send(before)
+                assert (await one.answer())[0] == 200
+            start, _, _ = whole.partition(b"\r\n")
+            await one.send(start + b"\r\n" + LONG_LINES)
+            status, headers = await one.answer()
+            assert (status, headers["connection"]) == (431, "close")
+            assert await one.has_ended()
+
+
+async def test_long_head_and_many_small_chunks_are_no_endless_head(tmp_path: Path) -> None:
+    """What is refused is what brings neither a request nor a part of its body."""
+    whole = ordinary_request()
+    start, _, rest = whole.partition(b"\r\n")
+    lines, _, body = rest.partition(b"\r\n\r\n")
+    fields = b"\r\n".join(line for line in lines.split(b"\r\n") if not line.lower().startswith(b"content-length"))
+    padded = body[:-1] + b" " * 50 * KIB + body[-1:]
+    chunks = b"".join(b"1\r\n%b\r\n" % padded[at : at + 1] for at in range(len(padded))) + b"0\r\n\r\n"
+    async with gateway(tmp_path, {}) as gw, connected(port_of(gw)) as one:
+        await one.send(start + b"\r\n" + LONG_LINES[: 2 * len(LONG_LINES) // 3] + rest)
+        assert (await one.answer())[0] == 200
+        await one.send(start + b"\r\n" + fields + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+        assert (await one.answer())[0] == 200
+
+
+async def test_endless_head_behind_a_call_ends_the_connection_after_its_answer(tmp_path: Path) -> None:
+    """Whoever sends one request on top of another can fill no memory by that either; the first is answered."""
+    gate = asyncio.Event()
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        await gw.modern.list()
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
+        async with sender(port_of(gw), len(body)) as one:
+            await one.send(body)
+            await backend.received("tools/call")
+            await one.send(b"POST /mcp HTTP/1.1\r\n" + LONG_LINES)
+            assert (await gw.modern.list()).status == 200
+            gate.set()
+            assert (await one.answer())[0] == 200
+            assert await one.has_ended()
+
+
+async def test_endless_trailers_are_heard_no_further(tmp_path: Path) -> None:
+    """They are kept like a head's lines. The body that they follow never ends, and is refused as too slow."""
+    hasty = Pace(clients=downstream_pace.Pace(body_s=0.3))
+    start, _, _ = ordinary_request().partition(b"Content-Length")
+    async with gateway(tmp_path, {}, pace=hasty) as gw, connected(port_of(gw)) as one:
+        await one.send(start + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n")
+        assert (await gw.status())["clients"]["bodyBytes"] == 1
+        await one.send(LONG_LINES)
+        assert (await gw.status())["clients"]["bodyBytes"] == 1  # by then they were read
+        await one.send(b"\r\n")
+        status, headers = await one.answer()
+        assert (status, headers["connection"]) == (408, "close")
 
 
 async def test_body_that_says_it_is_too_large_is_refused_unread(tmp_path: Path) -> None:
