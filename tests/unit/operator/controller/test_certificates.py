@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switchyard_operator.controller.certificates.holdings import Holdings, Lifetimes, advanced, certificates_in
@@ -198,6 +198,7 @@ STEPS = ["operator_looks", "api_server_hears", "webhook_reads"]
 ROUNDS = st.tuples(st.integers(1, 60), st.permutations(STEPS), st.sampled_from([True, *[False] * 20]))
 
 
+@settings(max_examples=50, deadline=None)  # keys are made in each, on whatever machine
 @given(st.lists(ROUNDS, min_size=50, max_size=200))
 def test_no_moment_of_any_history_is_without_trust(
     history: list[tuple[int, list[str], bool]],

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any, Final
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switchyard_operator.injection.decision import Decision, Result
@@ -63,6 +63,7 @@ _GATEWAYS: Final = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(_PODS, _GATEWAYS)
 def test_a_pod_that_was_patched_is_not_patched_again(pod: Tree, declared: Any) -> None:
     """Nor is a patch computed from anything that it changes itself."""
@@ -75,6 +76,7 @@ def test_a_pod_that_was_patched_is_not_patched_again(pod: Tree, declared: Any) -
     assert again.result is (Result.PRESENT if first.result is Result.INJECTED else first.result)
 
 
+@settings(deadline=None)
 @given(_PODS, _GATEWAYS)
 def test_nothing_of_a_pod_is_lost_or_altered(pod: Tree, declared: Any) -> None:
     """What is left when our own additions are taken away is the pod as it was, unknown fields and order included."""
@@ -82,6 +84,7 @@ def test_nothing_of_a_pod_is_lost_or_altered(pod: Tree, declared: Any) -> None:
     assert _without_ours(patched(pod, decision), pod, decision) == pod
 
 
+@settings(deadline=None)
 @given(_PODS, _GATEWAYS)
 def test_an_injected_pod_has_everything_once(pod: Tree, declared: Any) -> None:
     """One sidecar, one volume; each container one variable of that name that is ours or its own."""
