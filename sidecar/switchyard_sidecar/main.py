@@ -12,7 +12,8 @@ from typing import Any, Final
 import uvloop
 
 from switchyard_sidecar import __version__, logs
-from switchyard_sidecar.serving import ListenError, serve
+from switchyard_sidecar.downstream import pace as downstream_pace
+from switchyard_sidecar.serving import PACE, ListenError, Pace, serve
 
 FULL_AFTER: Final = 50
 """Collections of the middle generation before a full one: some 350,000 objects more than there were. The start of 500 backends
@@ -24,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     logs.configure(options.log_format, options.log_level)
     host, port = options.listen
-    run = serve(options.config, host=host, port=port, path=options.path, admin=options.admin)
+    pace = Pace(clients=downstream_pace.Pace(drain_s=options.drain), linger_s=options.linger)
+    run = serve(options.config, host=host, port=port, path=options.path, admin=options.admin, pace=pace)
     _spare_collections()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -77,6 +79,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--admin", type=_address, metavar="HOST:PORT", help="health, metrics and status (default: none)"
     )
+    parser.add_argument(
+        "--linger",
+        default=PACE.linger_s,
+        type=_seconds,
+        metavar="S",
+        help="told to stop, go on answering for so long where clients are still sent here (default %(default)s)",
+    )
+    parser.add_argument(
+        "--drain",
+        default=PACE.clients.drain_s,
+        type=_seconds,
+        metavar="S",
+        help="then wait for calls under way for so long (default %(default)s)",
+    )
     parser.add_argument("--log-format", choices=("json", "console"), default="json")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     parser.add_argument("--version", action="version", version=f"switchyard-sidecar {__version__}")
@@ -89,6 +105,13 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT, such as 127.0.0.1:8811 or [::1]:8811")
     return host, int(port)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)  # argparse turns the ValueError into words
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The sidecar's life: follow the config directory, listen, serve, and stop without losing anybody's answer.
 
-Everything runs in one task group. Stopping is cancelling :func:`serve`: readiness fails first, then no connection is
-accepted, change streams get their graceful end, calls under way are waited for within a bound, and sessions with backends
-are ended.
+Everything runs in one task group. Stopping is cancelling :func:`serve`: readiness fails first; where others still send clients
+here, they are answered for a while; then no connection is accepted, change streams get their graceful end, calls under way
+are waited for within a bound, and sessions with backends are ended.
 """
 
 import asyncio
@@ -55,6 +55,9 @@ class Pace:
     clients: downstream_pace.Pace = field(default_factory=downstream_pace.Pace)
     backends: upstream_pace.Pace = field(default_factory=upstream_pace.Pace)
     withdrawn_after_s: float = WITHDRAWN_AFTER_S
+    linger_s: float = 0.0
+    """Told to stop, it goes on accepting connections for so long, and answers each request as the last of its connection: the next one
+    may find another replica. 0 where clients end before it does."""
 
 
 PACE: Final = Pace()
@@ -182,8 +185,9 @@ class Sidecar:
             yield Bound(url, admin_url)
         finally:
             self.state.listening = False
-            listener.close()
             self._server.is_stopping = True
+            await asyncio.sleep(self._pace.linger_s)
+            listener.close()
             self._service.hub.serve(())
             await self._service.drained()
             self._service.hub.drop_all()

@@ -48,12 +48,13 @@ class Process:
 
 
 @asynccontextmanager
-async def sidecar(directory: Path, *, limits: str | None = None) -> AsyncIterator[Process]:
-    """Run the command on free ports while the block runs. ``limits``: options of ``ulimit``."""
+async def sidecar(directory: Path, *more: str, limits: str | None = None) -> AsyncIterator[Process]:
+    """Run the command on free ports while the block runs. ``more``: further arguments; ``limits``: options of ``ulimit``."""
     first = "" if limits is None else f"ulimit {limits} && "
     process = await asyncio.create_subprocess_exec(
         *("sh", "-c", f'{first}exec "$0" "$@"', SIDECAR),
         *("--config", str(directory), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"),
+        *more,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

@@ -140,6 +140,53 @@ async def connections(gw: Gateway, count: int) -> bool:
     return bool((await gw.status())["clients"]["connections"] == count)
 
 
+async def test_a_replica_goes_on_answering_while_clients_are_still_sent_to_it(tmp_path: Path) -> None:
+    """Not ready any more, it takes connections, each for one answer; streams stay open as long. Then it takes none."""
+    lingering = Pace(linger_s=2.0)
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}, pace=lingering) as gw:
+        async with gw.modern.listen(id=7) as stream:
+            gw.running.cancel()
+            await eventually(lambda: is_ready(gw, 503))
+            async with aiohttp.ClientSession() as another, connection(gw) as (reader, writer):
+                assert (await ModernClient(gw.url, another).list()).names == ["a"]
+                body, headers = gw.modern.frame("tools/list", {}, id=1)
+                lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+                asking = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
+                writer.write(asking.encode() + body)
+                head, _ = await answer(reader)
+                assert b"Connection: close" in head
+            (*_, last) = await stream.end()
+            assert last["result"] == {"resultType": "complete", "_meta": {META + "subscriptionId": 7}}
+        async with aiohttp.ClientSession() as another:
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await ModernClient(gw.url, another).list()
+        await asyncio.wait({gw.running}, timeout=PATIENCE_S)
+        assert gw.running.cancelled()
+
+
+async def test_the_command_says_how_long_a_replica_takes_to_leave(tmp_path: Path) -> None:
+    """It answers for as long as it lingers, and gives up calls when its drain is over: told both, it ends within the sum."""
+    gate = asyncio.Event()
+    async with ModernBackend(tool("a")) as backend, aiohttp.ClientSession() as http:
+        ordinary = backend.call
+        backend.call = lambda request: hostile.after(gate, ordinary(request))
+        write_config(tmp_path, {"a": backend})
+        async with sidecar(tmp_path, "--linger", "1", "--drain", "0.2") as running:
+            client = ModernClient(running.url, http)
+            calling = asyncio.create_task(client.call("a"))
+            await backend.received("tools/call")
+            running.process.send_signal(signal.SIGTERM)
+
+            async def is_leaving() -> bool:
+                async with http.get(running.admin + "/readyz") as response:
+                    return response.status == 503
+
+            await eventually(is_leaving)
+            assert (await client.list()).names == ["a"]
+            assert (await calling).error["message"] == "The gateway is stopping; try again later"
+            assert await running.ended() == 0
+
+
 @pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
 async def test_caller_whose_call_does_not_end_in_time_is_told_so(tmp_path: Path, make: type[OrdinaryBackend]) -> None:
     """After the drain the process ends all the same: callers of both eras get an error, also in a batch and on a stream."""
