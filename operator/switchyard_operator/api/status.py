@@ -177,9 +177,10 @@ class MCPGatewayStatus(Status):
 
     conditions: Conditions = ()
     """`Accepted`: the resource is valid, and nothing it asks for is refused. `ResolvedRefs`: every backend it names is there, may be
-    used from here and has all that it refers to. `Programmed`: the config is written. `Ready`: all of these; under
-    `failurePolicy: Partial` an unresolved backend leaves it `True` with reason `Degraded`. `Injected`: every pod with its label has
-    a sidecar as it would be given now; never part of `Ready`. At most 16."""
+    used from here and has all that it refers to. `Programmed`: the config is written, in mode `Deployment` its objects too.
+    `Available`: in mode `Deployment`, enough replicas answer. `Ready`: all of these; under `failurePolicy: Partial` an unresolved
+    backend leaves it `True` with reason `Degraded`. `Injected`: every pod with its label has a sidecar as it would be given now;
+    never part of `Ready`. At most 16."""
     backends: GatewayBackends | None = None
     """Of how many backends it consists."""
     tools: GatewayTools | None = None

@@ -16,19 +16,29 @@ _COMPLETE: Final = "NewReplicaSetAvailable"
 
 
 class Placed(StrEnum):
-    """How far bringing a gateway's Deployment in place came. The values are reasons of ``Programmed``."""
+    """How far bringing a gateway's Deployment in place came. The values but the first are reasons of ``Programmed``."""
 
     DEPLOYED = "Deployed"
+    IMAGE_UNKNOWN = "ImageUnknown"
+    """Nobody says of which image it is."""
+    NOT_PERMITTED = "NotPermitted"
+    """The operator is not permitted to have Deployments."""
     NAME_CONFLICT = "NameConflict"
     """An object of its name is not this gateway's, and not touched."""
     BEING_DELETED = "BeingDeleted"
     """An object of it is on its way out, and will be made anew."""
     WRITE_FAILED = "WriteFailed"
     """The API server did not take it. It is tried again."""
-    IMAGE_UNKNOWN = "ImageUnknown"
-    """Nobody says of which image it is."""
-    NOT_PERMITTED = "NotPermitted"
-    """The operator is not permitted to have Deployments."""
+
+
+class AvailableReason(StrEnum):
+    """Reasons of ``Available``."""
+
+    AVAILABLE = "Available"
+    PROGRESSING = "Progressing"
+    REPLICA_FAILURE = "ReplicaFailure"
+    PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
+    UNAVAILABLE = "Unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +69,24 @@ class Standing:
 
     def available(self) -> Condition:
         """Whether it answers: the Deployment's own opinion."""
+        reason, message = self._available()
+        known = {AvailableReason.AVAILABLE: Truth.TRUE, AvailableReason.PROGRESSING: Truth.UNKNOWN}
+        return Condition(AVAILABLE, known.get(reason, Truth.FALSE), reason.value, message)
+
+    def _available(self) -> tuple[AvailableReason, str]:
         if self.state is None:
-            return Condition(AVAILABLE, Truth.UNKNOWN, _PROGRESSING, "its replicas have not started yet")
+            return AvailableReason.PROGRESSING, "its replicas have not started yet"
         counted = f"{self.state.available} of {self.state.wanted} replicas are available"
         if self.state.said(_AVAILABLE).status == Truth.TRUE:
-            return Condition(AVAILABLE, Truth.TRUE, _AVAILABLE, counted)
+            return AvailableReason.AVAILABLE, counted
         failure, progressing = self.state.said(_REPLICA_FAILURE), self.state.said(_PROGRESSING)
         if failure.status == Truth.TRUE:
-            return Condition(AVAILABLE, Truth.FALSE, _REPLICA_FAILURE, f"{counted}: {failure.message}")
+            return AvailableReason.REPLICA_FAILURE, f"{counted}: {failure.message}"
         if progressing.status == Truth.FALSE:
-            return Condition(AVAILABLE, Truth.FALSE, progressing.reason, f"{counted}; its pods say why")
+            return AvailableReason.PROGRESS_DEADLINE_EXCEEDED, f"{counted}: {progressing.message}; see its pods"
         if progressing.reason == _COMPLETE:
-            return Condition(AVAILABLE, Truth.FALSE, "Unavailable", f"{counted}; its pods say why")
-        return Condition(AVAILABLE, Truth.UNKNOWN, _PROGRESSING, counted)
+            return AvailableReason.UNAVAILABLE, f"{counted}; see its pods"
+        return AvailableReason.PROGRESSING, counted
 
     def progress(self) -> Progress:
         """What may still come: replicas that start, or are replaced."""

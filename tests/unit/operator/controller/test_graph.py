@@ -7,7 +7,17 @@ import pytest
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.controller.graph import Graph
-from switchyard_operator.controller.resources import ALIASES, BACKENDS, CONFIG_MAPS, GATEWAYS, NAMESPACES, PODS, SECRETS
+from switchyard_operator.controller.resources import (
+    ALIASES,
+    BACKENDS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    GATEWAYS,
+    NAMESPACES,
+    PODS,
+    SECRETS,
+    SERVICES,
+)
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.store import Store
 from unit.operator.controller.cluster import Cluster
@@ -148,6 +158,16 @@ def told(store: Store, graph: Graph, cluster: Cluster, since: int) -> set[str]:
         ),
         pytest.param(delete(PODS, "a", "p"), ["gateway_status a/one"], id="a pod's end"),
         pytest.param(put(PODS, "a", "q", labels={"switchyard.dev/gateway": "gone"}), [], id="a pod of no gateway"),
+        pytest.param(
+            put(DEPLOYMENTS, "a", "switchyard-one", labels={"switchyard.dev/deployment-of": "one"}, spec={}),
+            ["deployment a/one"],
+            id="a Deployment",
+        ),
+        pytest.param(
+            put(SERVICES, "a", "switchyard-gone", labels={"switchyard.dev/deployment-of": "gone"}, spec={}),
+            [],
+            id="a Service of no gateway",
+        ),
         pytest.param(put(GATEWAYS, "a", "one", status={"x": 1}), [], id="a status"),
     ],
 )

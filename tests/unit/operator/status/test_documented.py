@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from switchyard_operator.controller.status.deployment import AvailableReason, Placed
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import ProbeReason
 from switchyard_operator.controller.status.sidecars import SidecarReason
@@ -18,7 +19,8 @@ def rows(heading: str) -> list[str]:
 def test_every_reason_is_explained() -> None:
     """Users search for the word they were shown."""
     of_ready = ["Pending", "Invalid", "Refused", "Degraded", "NotWritten"]
-    assert rows("Reasons") == [*of_ready, *Written, *SidecarReason, *ProbeReason]
+    placed = [each for each in Placed if each not in {Placed.DEPLOYED, *Written}]
+    assert rows("Reasons") == [*of_ready, *Written, *placed, *AvailableReason, *SidecarReason, *ProbeReason]
 
 
 def test_every_condition_is_explained() -> None:
@@ -27,6 +29,7 @@ def test_every_condition_is_explained() -> None:
         "Accepted",
         "ResolvedRefs",
         "Programmed",
+        "Available",
         "Injected",
         "Reachable",
         "Reconciling",
