@@ -74,7 +74,7 @@ def manifests() -> str:
     """What the chart renders with its defaults, without what only Helm understands."""
     command = ["helm", "template", "switchyard", str(ROOT / CHART), "--namespace", NAMESPACE]
     # Without a cluster an older Helm takes for granted the Kubernetes that it was made with.
-    options = ["--kube-version=1.33.0", "--skip-tests", "--set=crds.keep=false"]
+    options = ["--kube-version=1.33.0", "--skip-tests", "--set=crds.install=false"]
     done = subprocess.run([*command, *options], check=True, stdout=subprocess.PIPE, text=True)
     # Versions of Helm differ in the empty lines between objects.
     return HEADER + re.sub(r"\s+(?=\n---\n)", "", done.stdout).rstrip() + "\n"

@@ -2,7 +2,7 @@
 
     crds.py [FOLDER...]
 
-Without one: into `crds`, and into the chart, which carries the same bytes. Tests fail when the files there are not what this writes.
+Without one: into `crds`, and into the chart and `deploy`, which carry the same bytes. Tests fail when the files there are not what this writes.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from switchyard_operator.api.kinds import KINDS
 from switchyard_operator.api.resource import GROUP
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = (ROOT / "crds", ROOT / "charts" / "switchyard" / "files" / "crds")
+FOLDERS = (ROOT / "crds", ROOT / "charts" / "switchyard" / "files" / "crds", ROOT / "deploy" / "crds")
 HEADER = "# Made by `make crds` from operator/switchyard_operator/api. Change it there.\n"
 WIDTH = 120
 

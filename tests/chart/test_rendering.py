@@ -44,7 +44,8 @@ def test_fields_of_other_owners_are_not_rendered(values: Path) -> None:
 def test_crds_are_the_bytes_of_the_files(crd: Path) -> None:
     """Integers of 64 bits included; what keeps them is two lines more."""
     expected = crd.read_text()
-    assert (CHART / "files" / "crds" / crd.name).read_text() == expected
+    for copies in (CHART / "files" / "crds", ROOT / "deploy" / "crds"):
+        assert (copies / crd.name).read_text() == expected
     assert f"---\n# Source: switchyard/templates/crds.yaml\n{expected}" in text({"crds": {"keep": False}})
     kept = expected.replace("\nmetadata:\n", "\nmetadata:\n  annotations:\n    helm.sh/resource-policy: keep\n", 1)
     assert f"---\n# Source: switchyard/templates/crds.yaml\n{kept}" in text()
