@@ -404,6 +404,8 @@ class _Connection(RequestHandler):
         if transport is None:
             raise ConnectionResetError("the client left")
         self.connection_lost(None)
+        if not transport.is_reading():  # the library stops it when much is asked on top
+            transport.resume_reading()
         return transport
 
     async def drained(self) -> None:

@@ -300,6 +300,16 @@ async def test_streams_that_came_and_went_leave_nothing(tmp_path: Path) -> None:
         assert left.count(_Connection) <= 2  # the clients' own
 
 
+async def test_departure_is_noticed_whatever_was_asked_on_top(tmp_path: Path) -> None:
+    """So many requests that the server stopped to read: the stream reads on, and drops them."""
+    async with one_tool(tmp_path) as (gw, _):
+        async with connected(gw, listening(gw) * 500) as stream:
+            await stream.opened()
+            assert (await stream.message())["method"] == ACKNOWLEDGED
+            await eventually(lambda: subscribers(gw, 1))
+        await eventually(lambda: subscribers(gw, 0))
+
+
 async def test_slow_peer_is_told_once_of_all_it_missed(tmp_path: Path) -> None:
     """While it reads nothing there is no queue; when it reads again it gets one notification, and each later one."""
     async with (
