@@ -200,7 +200,10 @@ async def test_the_webhook_goes_on_answering_for_a_while_when_it_is_told_to_stop
 async def test_without_a_webhook_pods_start_bare_under_ignore_and_are_counted(
     api_server: ApiServer, operator: Replica, installation: Installation, client: Client, namespace: str
 ) -> None:
-    """In the gateway's status, with a condition that is no part of Ready, and an event; until they are gone."""
+    """In the gateway's status, with a condition that is no part of Ready, and an event; until they are gone.
+
+    So are pods that are labelled when they run.
+    """
     await installation.configure("Ignore")
     await client.create(GATEWAYS, namespace, gateway("main"))
     pod, _ = await created(client, namespace, agent())
@@ -218,7 +221,13 @@ async def test_without_a_webhook_pods_start_bare_under_ignore_and_are_counted(
     await told("SidecarMissing", 1)
     events = [each for each in await client.list(EVENTS, namespace) if each["reason"] == "SidecarMissing"]
     assert [each["note"] for each in events] == ["1 pod has no sidecar (it is added when a pod is created): agent"]
-    await client.request("DELETE", PODS.path(namespace, "agent"), query={"gracePeriodSeconds": "0"})
+    late = agent("late")
+    labels = late["metadata"].pop("labels")
+    await client.create(PODS, namespace, late)
+    await client.patch(PODS, namespace, "late", {"metadata": {"labels": labels}})
+    await told("SidecarMissing", 2)
+    for name in ("agent", "late"):
+        await client.request("DELETE", PODS.path(namespace, name), query={"gracePeriodSeconds": "0"})
     await told(None, None)
 
 
