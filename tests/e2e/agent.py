@@ -16,13 +16,15 @@ CLIENTS: Final = {"modern": ("/mcp2/bin/python", "client_v2.py"), "legacy": ("/m
 
 
 @contextmanager
-def client(cluster: Cluster, namespace: str, era: str, log: Path, *, pod: str = "agent") -> Iterator[Connection]:
-    """An SDK client in the pod's app container, connected to the sidecar beside it."""
+def client(
+    cluster: Cluster, namespace: str, era: str, log: Path, *, pod: str = "agent", url: str = URL
+) -> Iterator[Connection]:
+    """An SDK client in the pod's app container, connected to the sidecar beside it, or to another URL."""
     command = cluster.command("exec", "-i", pod, "-n", namespace, "-c", "app", "--", *CLIENTS[era])
     process = Process(command, log)
     program = Client(process)
     try:
-        with program.connected(URL) as connection:
+        with program.connected(url) as connection:
             yield connection
     finally:
         program.close()
