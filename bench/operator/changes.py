@@ -64,7 +64,7 @@ def changes(cluster: Cluster, count: int) -> Iterator[Change]:
                 headers = {"headers": [{"name": "X-Team", "value": mark}]}
                 yield Change(kind, BACKENDS, (at, backend(member)), {"spec": headers}, users)
             case _:
-                yield Change(kind, SECRETS, (at, credential(member)), {"data": token(mark)}, users)
+                yield Change(kind, SECRETS, (at, credential(member)), {"data": token(mark.replace(" ", "-"))}, users)
 
 
 async def make(client: Client, configs: Configs, todo: Iterator[Change]) -> list[Took]:

@@ -1,16 +1,18 @@
 """What kopf sees of the cluster, handed to the controller's own event loop.
 
-kopf holds the watches: it resumes at bookmarks, notices a silent connection, connects again, and begins anew with a list where
-history was lost (410 Gone). It gets a thread and a loop for itself, since it cancels foreign tasks when it ends and takes over
-signal handlers when it starts. Nothing of it is used but ``on.event``, which writes nothing to anybody's object.
+kopf holds the watches: it resumes at bookmarks, connects again, and begins anew with a list where history was lost (410 Gone).
+It gets a thread and a loop for itself, since it cancels foreign tasks when it ends and takes over signal handlers when it
+starts. Nothing of it is used but ``on.event``, which writes nothing to anybody's object.
 
-Three things are seen to between kopf and the wire:
+Four things are seen to between kopf and the wire:
 
 1. Its lists are asked for nothing: all it needs of one is the version at which the watch begins. What there is we list
-   ourselves (:mod:`.listing`) right after, since what is gone shows in no event. Otherwise ten thousand objects would come twice when the operator
-   starts, each with a task and a memory of its own.
+   ourselves (:mod:`.listing`) right after, since what is gone shows in no event. Otherwise ten thousand objects would come
+   twice when the operator starts, each with a task and a memory of its own.
 2. That it has listed is handed on: it is time for our own list.
 3. So is that a watch stands, and from which version.
+4. A watch that is silent for long ends with an error of its connection. kopf has a setting for that, but its way is to
+   cancel the task that watches: one that is just about to handle an event then ends for good, and nobody is told.
 """
 
 import asyncio
@@ -154,6 +156,9 @@ class Watching:
             response = await send(request)
             if stream is not None and response.ok:
                 hand(Connected(stream, request.url.query.get("resourceVersion", "")) if watch else Listed(stream))
+            if watch and response.connection is not None and response.connection.protocol is not None:
+                response.connection.protocol.read_timeout = self._inactivity_s
+                response.connection.protocol.start_timeout()
             return response
 
         @kopf.on.login(registry=registry)
@@ -187,8 +192,8 @@ class Watching:
         settings.scanning.disabled = True
         settings.watching.server_timeout = SERVER_TIMEOUT_S
         settings.watching.client_timeout = CLIENT_TIMEOUT_S
+        settings.watching.inactivity_timeout = 2 * CLIENT_TIMEOUT_S  # never: see above
         settings.watching.connect_timeout = CONNECT_S
-        settings.watching.inactivity_timeout = self._inactivity_s
         settings.watching.reconnect_backoff = 1.0
         settings.watching.chunk_size = PAGE_OBJECTS
         settings.networking.request_timeout = REQUEST_S
