@@ -5,12 +5,14 @@ Nothing runs here: the test says of Deployments and pods what their controllers 
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 import pytest_asyncio
 
 from apiserver.client import GATEWAYS, PODS, Client, Object, Resource
 from apiserver.declared import SOON_S, Children, found, gateway
+from apiserver.proxy import Proxy
 from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
 from apiserver.test_operator_pods import Sidecar
@@ -244,6 +246,32 @@ async def test_a_second_run_writes_nothing(api_server: ApiServer, client: Client
         assert await second.metric("switchyard_operator_work_total") > 0
         assert await second.metric("switchyard_operator_writes_total") == 0
     assert (await deployed.versions(), await Children(client, namespace, "main").versions()) == before
+
+
+async def test_what_has_been_found_in_order_is_not_asked_about_again(
+    api_server: ApiServer, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    """A Deployment's status changes all the time: its pods are listed then, and nothing is applied, nor read, for it."""
+    deployed = Deployed(client, namespace)
+    async with (
+        Proxy(api_server) as between,
+        replica(between.kubeconfig(tmp_path), *FLAGS, namespace=namespace) as operator,
+    ):
+        await client.create(GATEWAYS, namespace, gateway("main", mode="Deployment"))
+        await deployed.complete()
+        await deployed.says("Available=Unknown Progressing")
+        await operator.idle()
+        before = len(between.asked)
+        await deployed.report(AVAILABLE)
+        await deployed.says("Available=True Available")
+        await deployed.report(UNAVAILABLE, available=1)
+        await deployed.says("Available=False Unavailable")
+        asked = [each for each in between.asked[before:] if not each.watch and namespace in each.path]
+        own = {resource.path(namespace, NAME) for resource in ALL}
+        assert [each for each in asked if each.path in own] == []
+        assert [each.query["labelSelector"] for each in asked if each.path == PODS.path(namespace)] == [
+            "switchyard.dev/deployment-of=main"
+        ] * 2
 
 
 async def test_an_autoscaler_may_own_how_many_there_are(operator: Replica, client: Client, namespace: str) -> None:
