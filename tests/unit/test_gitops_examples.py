@@ -18,6 +18,13 @@ def documents(file: str) -> dict[str, Any]:
     return {each["kind"]: each for each in yaml.safe_load_all(text)}
 
 
+def merged(own: Any, given: Any) -> Any:
+    """The chart's own values with those that are given on top, as Helm lays them."""
+    if not isinstance(own, dict) or not isinstance(given, dict):
+        return given
+    return own | {name: merged(own.get(name), value) for name, value in given.items()}
+
+
 @pytest.mark.parametrize(
     ("file", "kinds"),
     [
@@ -63,12 +70,13 @@ def test_the_chart_is_the_one_of_this_repository() -> None:
 
 @pytest.mark.parametrize("kind", ["Application", "HelmRelease"])
 def test_the_values_are_the_charts(kind: str) -> None:
-    """As its schema says, which knows of no others."""
+    """As its schema says, which knows of no others; like Helm, it is asked when the chart's own values stand beside them."""
     if kind == "Application":
         values = documents("argocd/switchyard.yaml")[kind]["spec"]["source"]["helm"]["valuesObject"]
     else:
         values = documents("flux/switchyard.yaml")[kind]["spec"]["values"]
-    Draft202012Validator(json.loads((CHART / "values.schema.json").read_text())).validate(values)
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    Draft202012Validator(schema).validate(merged(yaml.safe_load((CHART / "values.yaml").read_text()), values))
 
 
 def test_what_flux_names_is_there() -> None:
