@@ -8,6 +8,8 @@ import pytest_asyncio
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import settings
 
+settings.register_profile("ordinary", deadline=None)  # how long an example takes is the machine's business
+settings.load_profile("ordinary")
 settings.register_profile("long", max_examples=10_000, deadline=None)  # pytest --hypothesis-profile=long
 
 
