@@ -14,9 +14,11 @@ from apiserver.server import ApiServer
 from fakes.waiting import eventually
 
 ONE: Final = "http://one.example/mcp"
-COLLECTED_S: Final = 60.0
-"""Garbage collection begins when its controller has started and read everything."""
+COLLECTED_S: Final = 90.0
+"""Garbage collection begins when its controller has started and read everything, which it tries again after half a minute."""
 OWN: Final[dict[str, Resource]] = {"main": GATEWAYS, "one": BACKENDS, "find": ALIASES}
+
+pytestmark = pytest.mark.timeout(150)
 
 
 @pytest_asyncio.fixture
