@@ -21,7 +21,7 @@ from bench.operator.declared import (
 )
 from bench.operator.seen import Configs, Gateway
 
-DISTANCE_S: Final = 0.5
+DISTANCE_S: Final = 1.0
 """From the beginning of one change to that of the next, which waits for the one before it too."""
 
 
