@@ -167,8 +167,8 @@ async def test_another_port_in_the_files_is_said_not_to_count_yet(tmp_path: Path
     """Unless the port was given on the command line, as it is in these tests."""
     folder = manifests(tmp_path / "m", g=gateway())
     async with running("-f", folder, temporary=tmp_path) as run:
-        manifests(folder, g=gateway(spec="listener: {port: 9999}, mode: Deployment"))
-        await run.says("mode: Deployment has no effect yet")
+        manifests(folder, g=gateway(spec="listener: {port: 9999}, replicas: 3"))
+        await run.says("replicas has no effect in mode Sidecar")
         assert [line for line in run.said if "9999" in line] == []
 
 
