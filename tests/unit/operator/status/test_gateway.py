@@ -289,8 +289,8 @@ def test_of_many_missing_backends_some_are_named_and_the_rest_counted() -> None:
 
 
 def test_what_is_not_known_now_stays_as_it_was_told() -> None:
-    """A hash while nothing can be written, a count of tools while nobody counts."""
-    stored = {"configHash": "01d", "tools": {"count": 7}}
+    """A hash while nothing can be written, a count of tools while nobody counts, counts of pods before they were asked."""
+    stored = {"configHash": "01d", "tools": {"count": 7}, "pods": {"attached": 5, "current": 4, "unknown": 1}}
     composed = Composition.of(compiled(gateway()))
     denied = Writing(Written.WRITE_FAILED, "the API server refuses")
-    assert assess_gateway(held(gateway(), stored), composed, denied, PodCounts(), None).facts.items() >= stored.items()
+    assert assess_gateway(held(gateway(), stored), composed, denied, None, None).facts.items() >= stored.items()
