@@ -86,7 +86,7 @@ class Gateways:
         self._gateways: dict[tuple[Server, ...], Gateway] = {}
 
     def over(self, *servers: Server) -> Gateway:
-        """A gateway over just these servers."""
+        """A gateway over just these servers. It has read the lists of all: a dozen that start at once may take their time."""
         if servers not in self._gateways:
             manifest = self._folder / f"gateway-{len(self._gateways)}.yaml"
             specs = {
@@ -94,7 +94,9 @@ class Gateways:
                 for server in servers
             }
             manifest.write_text(manifests(specs))
-            self._gateways[servers] = self._running.enter_context(running(manifest, manifest.with_suffix(".log")))
+            gateway = self._running.enter_context(running(manifest, manifest.with_suffix(".log")))
+            until(lambda: all(each["tools"] is not None for each in gateway.status()["backends"].values()))
+            self._gateways[servers] = gateway
         return self._gateways[servers]
 
     def close(self) -> None:
