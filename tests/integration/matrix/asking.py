@@ -17,6 +17,7 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 """Calls whose answers depend on nothing but their arguments. A server without ``routed`` is not asked for it."""
 
+_HEADER_MISMATCH: Final = -32020
 _OWN_TO_A_HOP: Final = "io.modelcontextprotocol/serverInfo"
 """In ``_meta``: who answered."""
 
@@ -31,6 +32,13 @@ def tools_of(connection: Connection) -> dict[str, Any]:
 
 def outcome(connection: Connection, name: str, arguments: dict[str, Any]) -> Any:
     """What a call comes to: a result or an error, without what the eras say differently about the same."""
+    try:
+        return _same_in_both_eras(connection.client.call(name, **arguments))
+    except CallFailedError as failed:
+        if failed.error.get("code") != _HEADER_MISMATCH:
+            return {"error": failed.error}
+    # The client's list had grown too old for it to know which parameters to mirror, as happens on a busy machine.
+    tools_of(connection)
     try:
         return _same_in_both_eras(connection.client.call(name, **arguments))
     except CallFailedError as failed:
