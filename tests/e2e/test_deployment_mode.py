@@ -86,10 +86,11 @@ print(json.dumps([done, failures]), flush=True)
 
 def _deployed(cluster: Cluster, namespace: str) -> None:
     cluster.apply(MANIFESTS / "servers.yaml", namespace=namespace)
+    cluster.apply(CLIENT, namespace=namespace)
+    # The servers first: a replica that meets none of them tries again only after a while.
+    cluster.kubectl("rollout", "status", "deployment", "-n", namespace, f"--timeout={READY_S}s")
     cluster.apply(MANIFESTS / "resources.yaml", namespace=namespace)
     cluster.apply(GATEWAY, namespace=namespace)
-    cluster.apply(CLIENT, namespace=namespace)
-    cluster.kubectl("rollout", "status", "deployment", "-n", namespace, f"--timeout={READY_S}s")
     for waited in ("pod/client", "mcpgateway/main"):
         cluster.kubectl("wait", waited, "-n", namespace, "--for=condition=Ready", f"--timeout={READY_S}s")
 
@@ -142,13 +143,16 @@ def test_a_legacy_session_goes_on_at_another_replica(operator: Cluster, namespac
     """They sign sessions with one key; a session that none of them has signed is unknown to both."""
     _deployed(operator, namespace)
     addresses = [f"http://{each['status']['podIP']}:8811/mcp" for each in _replicas(operator, namespace)]
-    for first, second in (addresses, reversed(addresses)):
-        said = operator.kubectl(
-            "exec", "client", "-n", namespace, "--", "/mcp1/bin/python", "-c", SESSION, first, second
-        )
-        status, listed, foreign = json.loads(said)
-        assert (status, foreign) == (200, 404)
-        assert set(listed) >= TOOLS
+    for first, second in (addresses, list(reversed(addresses))):
+
+        def said(first: str = first, second: str = second) -> Any:
+            command = ("exec", "client", "-n", namespace, "--", "/mcp1/bin/python", "-c", SESSION, first, second)
+            status, listed, foreign = json.loads(operator.kubectl(*command))
+            assert (status, foreign) == (200, 404)
+            return listed
+
+        # Replicas may have started before the servers' addresses led anywhere, and try those again after a while.
+        eventually(said, lambda listed: set(listed) >= TOOLS, within_s=30)
 
 
 def test_replicas_are_replaced_without_a_failed_list(operator: Cluster, namespace: str, tmp_path: Path) -> None:
