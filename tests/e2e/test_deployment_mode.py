@@ -50,7 +50,7 @@ session = post(first, None, id=1, method="initialize", params=asked).headers["mc
 post(first, session, method="notifications/initialized")
 listed = post(second, session, id=2, method="tools/list")
 foreign = post(second, session[:-4] + "AAAA", id=3, method="tools/list")
-print(json.dumps([listed.status_code, [each["name"] for each in listed.json()["result"]["tools"]], foreign.status_code]))
+print(json.dumps([listed.status_code, [each["name"] for each in listed.json().get("result", {}).get("tools", ())], foreign.status_code]))
 """
 """Begins a legacy session at one address and goes on at another."""
 
