@@ -24,8 +24,8 @@ from bench.table import Table
 TEAMS: Final = (1, 10, 100)
 CHANGES: Final = 200
 REST_S: Final = 60.0
-CALM_S: Final = 5.0
-"""What has not changed for so long has come to rest."""
+CALM_S: Final = 8.0
+"""What has not changed for so long has come to rest: some statuses wait for 5 s."""
 
 
 def run(lab: Lab) -> Table:

@@ -37,11 +37,12 @@ def bulky(name: str) -> Object:
 
 
 async def programmed(client: Client, namespace: str, reason: str) -> Object:
-    """Wait until the gateway says so of its config; give its status."""
+    """Wait until the gateway says so of its config, with all that it refers to: watches of other kinds may come later."""
 
     async def is_said() -> bool:
         conditions = (await client.get(GATEWAYS, namespace, "main"))["status"]["conditions"]
-        return any(each["type"] == "Programmed" and each["reason"] == reason for each in conditions)
+        said = {(each["type"], each[what]) for each in conditions for what in ("status", "reason")}
+        return said >= {("Programmed", reason), ("ResolvedRefs", "True")}
 
     await eventually(is_said, SOON_S)
     status: Object = (await client.get(GATEWAYS, namespace, "main"))["status"]

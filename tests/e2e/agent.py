@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from e2e.kind import Cluster
-from integration.matrix.programs import Client, Connection, Process
+from integration.matrix.programs import CallFailedError, Client, Connection, Process
 
 URL: Final = "http://127.0.0.1:8811/mcp"
 """Where the sidecar serves the other containers of its pod."""
@@ -36,8 +36,14 @@ def names(connection: Connection) -> list[str]:
 
 
 def eventually(look: Callable[[], Any], wanted: Callable[[Any], bool], *, within_s: float) -> float:
-    """Look again and again until it is as wanted; returns the seconds it took."""
+    """Look again and again until it is as wanted; returns the seconds it took. A refusal, as before the first list, is not."""
     began = time.monotonic()
-    while not wanted(seen := look()):
+    while True:
+        seen: Any
+        try:
+            seen, fits = (found := look()), wanted(found)
+        except CallFailedError as refusal:
+            seen, fits = refusal, False
+        if fits:
+            return time.monotonic() - began
         assert time.monotonic() - began < within_s, f"after {within_s} s it is still {seen}"
-    return time.monotonic() - began

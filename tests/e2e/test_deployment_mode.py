@@ -65,23 +65,32 @@ meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}}
 headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
 body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
-print(json.dumps("begins"), flush=True)
-done, failures = 0, []
+began, done, failures = None, 0, []
 with httpx.Client(timeout=20) as kept:
     while not over.is_set():
         for post in (kept.post, httpx.post):
+            failure = None
             try:
                 answer = post(url, json=body, headers=headers)
                 found = {each["name"] for each in answer.json()["result"]["tools"]}
                 if not {"modern__echo", "legacy__echo"} <= found:
-                    failures.append(sorted(found))
+                    failure = sorted(found)
             except Exception as error:
-                failures.append(repr(error))
-            done += 1
+                failure = repr(error)
+            if began is None and failure is None:
+                began = time.monotonic()
+                print(json.dumps("begins"), flush=True)
+            elif began is not None:
+                done += 1
+                if failure is not None:
+                    failures.append([round(time.monotonic() - began, 3), failure])
         time.sleep(0.02)
 print(json.dumps([done, failures]), flush=True)
 """
-"""Lists again and again, on a connection that is kept and on new ones, until it is told that it is over."""
+"""Lists again and again, on a connection that is kept and on new ones, until it is told that it is over.
+
+It begins with the first list that it gets: a Service leads nowhere until kube-proxy has heard of its first endpoint.
+"""
 
 
 def _deployed(cluster: Cluster, namespace: str) -> None:

@@ -17,8 +17,9 @@ from switchyard_sidecar.config.model import FORMAT
 
 FIRST_REPLICAS: Final = 2
 """How many there are at first where the gateway does not say: one may be lost."""
-LINGER_S: Final = 5
-"""A replica that is told to stop goes on answering for so long: it takes a moment until no client is sent to it any more."""
+LINGER_S: Final = 10
+"""A replica that is told to stop goes on answering for so long: on a busy node it takes seconds until kube-proxy has heard that
+no client is to be sent to it any more."""
 DRAIN_S: Final = 30
 """Then calls under way are waited for so long, on connections that are there."""
 GRACE_S: Final = LINGER_S + DRAIN_S + 10

@@ -70,7 +70,7 @@ def test_the_deployment_of_a_gateway_that_says_nothing() -> None:
                 "spec": {
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
-                    "terminationGracePeriodSeconds": 45,
+                    "terminationGracePeriodSeconds": 50,
                     "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
                     "topologySpreadConstraints": [
                         {
@@ -90,7 +90,7 @@ def test_the_deployment_of_a_gateway_that_says_nothing() -> None:
                                 *("--listen", "0.0.0.0:8811"),
                                 *("--path", "/mcp"),
                                 *("--admin", "0.0.0.0:8812"),
-                                *("--linger", "5"),
+                                *("--linger", "10"),
                                 *("--drain", "30"),
                             ],
                             "ports": [
