@@ -11,7 +11,7 @@ file lists them in ``requires``.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 Milliseconds = Annotated[int, Field(ge=1, le=24 * 3600 * 1000)]
@@ -66,6 +66,7 @@ class AuthType(StrEnum):
     NONE = "None"
     BEARER = "Bearer"
     FORWARD = "Forward"
+    """With the caller's own token, and only then; all that is learnt so is that caller's alone."""
 
 
 class Header(Model):
@@ -81,6 +82,8 @@ class Auth(Model):
 
     type: AuthType = AuthType.NONE
     credential: Credential | None = None
+    audiences: tuple[str, ...] = ()
+    """For ``Forward`` from a gateway that authenticates: a caller's token goes on only if it carries one of these."""
 
 
 class Tls(Model):
@@ -132,6 +135,23 @@ class Limits(Model):
     tool_bytes: Count = 1024 * 1024
 
 
+class Pin(Model):
+    """The definition of a tool that was agreed to."""
+
+    tool: str
+    """The backend's own name."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Of the canonical definition (:mod:`switchyard_sidecar.catalog.canonical`)."""
+
+
+class Pinning(Model):
+    """What is done about a tool whose definition is not the one that was agreed to, or that nobody has agreed to."""
+
+    mode: Literal["None", "Warn", "Enforce"] = "None"
+    """``Warn``: it is reported. ``Enforce``: it is reported, and neither listed nor called."""
+    digests: tuple[Pin, ...] = ()
+
+
 class Backend(Model):
     """One backend as this gateway uses it, in the gateway's order."""
 
@@ -155,6 +175,7 @@ class Backend(Model):
     """A tool is listed when every filter lets it pass (the backend's own, then the gateway's)."""
     cache: Cache = Cache()
     limits: Limits = Limits()
+    pinning: Pinning = Pinning()
 
     @property
     def id(self) -> str:
@@ -200,6 +221,75 @@ class Listener(Model):
     public_url: str | None = None
 
 
+class Issuer(Model):
+    """Whose JSON Web Tokens are believed (RFC 7519, RFC 9068). Exactly one of ``jwks`` and ``jwks_url`` is set."""
+
+    issuer: str
+    """What ``iss`` must be, to the letter."""
+    audiences: Annotated[tuple[str, ...], Field(min_length=1)]
+    """``aud`` must name one of these."""
+    algorithms: Annotated[tuple[str, ...], Field(min_length=1)] = ("RS256", "ES256", "PS256", "EdDSA")
+    """Asymmetric signature algorithms (RFC 7518); no other is accepted, whatever a token or a key says."""
+    jwks: str | None = None
+    """The key set itself (RFC 7517), as JSON text."""
+    jwks_url: str | None = None
+    """Where the key set is read, and read again."""
+    ca: Credential | None = None
+    """Trust exactly these certificates for ``jwks_url``."""
+    leeway_ms: Annotated[int, Field(ge=0, le=300_000)] = 30_000
+    """How much the issuer's clock may differ from ours."""
+    required_scopes: tuple[str, ...] = ()
+    """``scope`` (or ``scp``) must have all of these; otherwise the caller is told which one is missing."""
+
+
+class StaticToken(Model):
+    """A bearer token that stands for a caller by itself."""
+
+    name: str
+    """Who presents it."""
+    credential: Credential
+    """Holds the bare token."""
+    claims: dict[str, JsonValue] = Field(default_factory=dict)
+    """What visibility rules see of this caller, beside ``sub``, which is the name."""
+
+
+class Authentication(Model):
+    """Who may use this gateway: whoever presents a token that any of these accepts."""
+
+    issuers: tuple[Issuer, ...] = ()
+    tokens: tuple[StaticToken, ...] = ()
+    authorization_servers: tuple[str, ...] = ()
+    """Where clients get tokens: issuer identifiers for the protected resource metadata (RFC 9728)."""
+
+
+class Condition(Model):
+    """What a caller's claims must be. With neither list, the claim must be there.
+
+    A claim has the values of its list, ``scope`` those between its blanks, any other one value; numbers and booleans are
+    compared as they are written in JSON.
+    """
+
+    claim: str
+    """A claim by its name; where it begins with ``/``, a JSON pointer into the claims (RFC 6901)."""
+    any_of: tuple[str, ...] = ()
+    none_of: tuple[str, ...] = ()
+
+
+class VisibilityRule(Model):
+    """Callers for whom all conditions hold see the tools whose exposed names pass."""
+
+    when: tuple[Condition, ...] = ()
+    tools: ToolFilter = ToolFilter()
+
+
+class Visibility(Model):
+    """Which tools are shown to whom. The first rule that holds for a caller decides, and no other."""
+
+    default: Literal["Allow", "Deny"] = "Deny"
+    """What callers see for whom no rule holds: all tools, or none."""
+    rules: tuple[VisibilityRule, ...] = ()
+
+
 class GatewayConfig(Model):
     """Everything one sidecar serves."""
 
@@ -223,3 +313,7 @@ class GatewayConfig(Model):
     session_key: Credential | None = None
     """Signs legacy session ids, so that every replica knows them. Without one each process has a key of its own."""
     previous_session_key: Credential | None = None
+    authentication: Authentication | None = None
+    """``None``: anyone who reaches the endpoint is served."""
+    visibility: Visibility | None = None
+    """``None``: every caller sees every tool."""

@@ -84,10 +84,10 @@ def test_session_keys_arrive_like_credentials(tmp_path: Path, arrived: dict[str,
 
 def test_unknown_keys_are_ignored_and_named(tmp_path: Path) -> None:
     """A newer writer's optional keys do no harm; each is named once, however many backends have it."""
-    sections = [backend("a", pinning={}), backend("b", pinning={}, timeouts={"listMs": 1, "thinkMs": 2})]
+    sections = [backend("a", moods={}), backend("b", moods={}, timeouts={"listMs": 1, "thinkMs": 2})]
     write(tmp_path, gateway(*sections, colour="red", requires=["backends.timeouts.listMs", "naming"]))
     assert load(tmp_path).warnings == (
-        "gateway.json: backends.pinning is not known to this sidecar and was ignored",
+        "gateway.json: backends.moods is not known to this sidecar and was ignored",
         "gateway.json: backends.timeouts.thinkMs is not known to this sidecar and was ignored",
         "gateway.json: colour is not known to this sidecar and was ignored",
     )
@@ -100,8 +100,8 @@ REMEDY = "it is written by the Switchyard operator or `switchyard`; their versio
     ("config", "message"),
     [
         pytest.param(
-            gateway(requires=["backends.pinning"]),
-            "gateway.json: requires: this sidecar does not know 'backends.pinning' (upgrade it)",
+            gateway(requires=["backends.moods"]),
+            "gateway.json: requires: this sidecar does not know 'backends.moods' (upgrade it)",
             id="a required key that is not known",
         ),
         pytest.param(
