@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from switchyard_sidecar.catalog import naming, part
+from switchyard_sidecar.catalog import lookalikes, naming, part
 from switchyard_sidecar.catalog.freshness import Scope, scope_of
 from switchyard_sidecar.catalog.projection import Projection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from switchyard_sidecar.catalog.lookalikes import Lookalike
     from switchyard_sidecar.catalog.naming import Plan
     from switchyard_sidecar.catalog.part import LeftOut, Line, Part, Route
+    from switchyard_sidecar.catalog.pins import Comparison
     from switchyard_sidecar.catalog.snapshot import Snapshot
     from switchyard_sidecar.config.model import Alias, Backend, GatewayConfig
 
@@ -78,6 +80,14 @@ class Catalog:
     """By exposed name. A tool that clients of one era do not get to see is in it all the same."""
     left_out: tuple[LeftOut, ...] = field(repr=False)
     conflicts: tuple[Conflict, ...] = field(repr=False)
+    pins: Mapping[str, Comparison] = field(repr=False)
+    """By backend: its tools beside the pinned ones, where they are compared."""
+    drifted: tuple[str, ...] = field(repr=False)
+    """Exposed names of tools that are listed although their definition is not the pinned one, in code point order."""
+    withheld: tuple[str, ...] = field(repr=False)
+    """Exposed names that are not listed because the definition is not the pinned one, in code point order."""
+    lookalikes: tuple[Lookalike, ...] = field(repr=False)
+    """Exposed names that a person would take for one another."""
     degraded: tuple[Degraded, ...]
     """In gateway order."""
     unanswered: tuple[str, ...]
@@ -105,21 +115,30 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     for backend, view, its_naming, first in zip(config.backends, seen, plan.backends, awaited, strict=True):
         if view.snapshot is not None and first is None:
             old = None if previous is None else previous.parts.get(backend.id)
-            made = part.make(its_naming, backend.filters, view.snapshot, routes.keys(), old)
+            made = part.make(its_naming, backend.filters, backend.pinning, view.snapshot, routes.keys(), old)
             parts[backend.id] = made
-            routes.update(made.routes)
+            routes |= made.routes
+            routes |= made.withheld
         reason = _why_degraded(backend, view, first)
         if reason is not None:
             degraded.append(Degraded(backend.id, reason))
     scope = _scope(config, seen)
     modern, legacy = _projections(config, parts, scope, previous)
+    conflicts = _conflicts(plan, parts, routes)
+    withheld = sorted(chain.from_iterable(made.withheld for made in parts.values()))
+    for name in withheld:  # which had to be there until here, for the names of later backends
+        del routes[name]
     return Catalog(
         config=config,
         modern=modern,
         legacy=legacy,
         routes=routes,
         left_out=tuple(chain.from_iterable(made.left_out for made in parts.values())),
-        conflicts=_conflicts(plan, parts, routes),
+        conflicts=conflicts,
+        pins={backend: made.pins for backend, made in parts.items() if made.pins is not None},
+        drifted=tuple(sorted(name for made in parts.values() for name in made.drifted if name not in made.withheld)),
+        withheld=tuple(withheld),
+        lookalikes=_lookalikes(parts, routes, previous),
         degraded=tuple(degraded),
         unanswered=tuple(
             backend.id for backend, view in zip(config.backends, seen, strict=True) if view.snapshot is None
@@ -204,9 +223,22 @@ def _shows_the_same(config: GatewayConfig, parts: Mapping[str, Part], scope: Sco
         scope == previous.scope
         and config.order == previous.config.order
         and config.page_size == previous.config.page_size
-        and len(parts) == len(previous.parts)
-        and all(mine is theirs for mine, theirs in zip(parts.values(), previous.parts.values(), strict=True))
+        and _has_the_same(parts, previous)
     )
+
+
+def _has_the_same(parts: Mapping[str, Part], previous: Catalog) -> bool:
+    return len(parts) == len(previous.parts) and all(
+        mine is theirs for mine, theirs in zip(parts.values(), previous.parts.values(), strict=True)
+    )
+
+
+def _lookalikes(
+    parts: Mapping[str, Part], routes: Mapping[str, Route], previous: Catalog | None
+) -> tuple[Lookalike, ...]:
+    if previous is not None and _has_the_same(parts, previous):
+        return previous.lookalikes
+    return lookalikes.find((made.looks for made in parts.values()), routes.keys())
 
 
 def _exposed(line: Line) -> str:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from switchyard_sidecar.catalog import naming
+from switchyard_sidecar.catalog import naming, pins
 from switchyard_sidecar.catalog.filters import passes
+from switchyard_sidecar.catalog.lookalikes import Looks
 from switchyard_sidecar.catalog.projection import Entry
 from switchyard_sidecar.protocol.versions import Era
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
     from switchyard_sidecar.catalog.definition import Rejection, ToolDefinition
     from switchyard_sidecar.catalog.naming import BackendNaming, Clash, Exposure
+    from switchyard_sidecar.catalog.pins import Comparison
     from switchyard_sidecar.catalog.snapshot import Snapshot
-    from switchyard_sidecar.config.model import Alias, ToolFilter
+    from switchyard_sidecar.config.model import Alias, Pinning, ToolFilter
 
 _heading: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -70,10 +72,20 @@ class Part:
     """In code point order of the exposed names."""
     routes: dict[str, Route]
     """By exposed name. Not changed once made."""
+    withheld: dict[str, Route]
+    """Names of tools that are not what was agreed to, and are not listed because of it. They are kept, so that nobody else gets
+    them."""
     left_out: tuple[LeftOut, ...]
     clashes: tuple[Clash, ...]
+    pins: Comparison | None
+    """Its tools beside the pinned ones; ``None``: they are not compared."""
+    drifted: tuple[str, ...]
+    """The exposed names of tools whose definition is not the pinned one, listed or withheld."""
+    looks: Looks
     naming: BackendNaming
     filters: tuple[ToolFilter, ...]
+    pinning: Pinning
+    complete: bool
     tools: tuple[ToolDefinition, ...]
     rejected: tuple[Rejection, ...]
     lost: frozenset[str]
@@ -83,60 +95,92 @@ class Part:
         self,
         its_naming: BackendNaming,
         filters: tuple[ToolFilter, ...],
+        pinning: Pinning,
         snapshot: Snapshot,
         taken: AbstractSet[str],
     ) -> bool:
         """Whether making it anew from these would make the same: what it found free is free, and what was taken is."""
         return (
             self.tools is snapshot.tools
+            and self.complete == snapshot.complete
             and taken.isdisjoint(self.routes)
+            and taken.isdisjoint(self.withheld)
             and self.lost <= taken
             and self.rejected == snapshot.rejected
             and self.naming == its_naming
             and self.filters == filters
+            and self.pinning == pinning
         )
 
 
 def make(
     its_naming: BackendNaming,
     filters: tuple[ToolFilter, ...],
+    pinning: Pinning,
     snapshot: Snapshot,
     taken: AbstractSet[str],
     previous: Part | None,
 ) -> Part:
     """A backend's share, or ``previous`` if that still is it. ``taken``: the exposed names of the backends before it."""
-    if previous is not None and previous.made_from(its_naming, filters, snapshot, taken):
+    if previous is not None and previous.made_from(its_naming, filters, pinning, snapshot, taken):
         return previous
     tools = {tool.name: tool for tool in snapshot.tools if passes(filters, tool.name)}
+    compared = pins.compare(pinning, tools.values(), snapshot)
+    for name in compared.unpinned if compared is not None and compared.enforced else ():
+        del tools[name]  # what was never agreed to takes nobody's name
     exposures, clashes = naming.expose(its_naming, tools, taken)
     rendered = {} if previous is None else {line.route.exposed: line for line in previous.lines}
     backend = snapshot.backend
+    drifted = frozenset(() if compared is None else compared.drifted)
+    withheld = drifted if compared is not None and compared.enforced else frozenset()
     lines = [
         _line(backend, tools[exposure.tool], exposure, rendered.get(exposure.name))
         for exposure in sorted(exposures, key=lambda exposure: exposure.name)
+        if exposure.tool not in withheld
     ]
     left_out = [LeftOut(backend, rejection.tool, rejection.reason) for rejection in snapshot.rejected]
     left_out += [
         LeftOut(backend, clash.tool, f"the name {clash.name} and the hashed one are taken")
         for clash in clashes
-        if clash.exposed_as is None
+        if clash.exposed_as is None and clash.tool not in withheld
     ]
+    left_out += [] if compared is None else _not_agreed(backend, compared)
     left_out += [
         LeftOut(backend, tool.name, reason, Era.MODERN)
         for tool in tools.values()
-        if (reason := _hidden_from_modern(tool)) is not None
+        if tool.name not in withheld and (reason := _hidden_from_modern(tool)) is not None
     ]
     return Part(
         lines=tuple(lines),
         routes={line.route.exposed: line.route for line in lines},
+        withheld={
+            exposure.name: Route(backend, tools[exposure.tool], exposure.name)
+            for exposure in exposures
+            if exposure.tool in withheld
+        },
         left_out=tuple(left_out),
         clashes=tuple(clashes),
+        pins=compared,
+        drifted=tuple(exposure.name for exposure in exposures if exposure.tool in drifted),
+        looks=Looks.of(line.route.exposed for line in lines),
         naming=its_naming,
         filters=filters,
+        pinning=pinning,
+        complete=snapshot.complete,
         tools=snapshot.tools,
         rejected=snapshot.rejected,
         lost=frozenset((_claimed(its_naming, clashes) - its_naming.reserved) & taken),
     )
+
+
+def _not_agreed(backend: str, compared: Comparison) -> list[LeftOut]:
+    """The tools that are withheld, and why."""
+    if not compared.enforced:
+        return []
+    return [
+        *(LeftOut(backend, name, "its definition is not the pinned one") for name in compared.drifted),
+        *(LeftOut(backend, name, "it is not pinned") for name in compared.unpinned),
+    ]
 
 
 def _claimed(its_naming: BackendNaming, clashes: Sequence[Clash]) -> set[str]:
