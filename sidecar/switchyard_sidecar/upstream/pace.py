@@ -47,6 +47,8 @@ class Pace:
     counts as fresh while a change stream is open."""
     later_look_s: float = 1.0
     """After a notification that brought nothing new, the one later look: some servers notify first and change then."""
+    grace_s: float = 1.0
+    """How long the announcement of a change that was read already may take before the change counts as not announced."""
     gap_s: float = 0.1
     """Least time between reads caused by notifications; doubled for each in a row that brings nothing new, so that a server
     which notifies whenever it is listed costs little."""

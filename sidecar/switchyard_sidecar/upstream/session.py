@@ -26,7 +26,7 @@ from typing import Final
 
 import structlog
 
-from switchyard_sidecar.catalog import freshness
+from switchyard_sidecar.catalog import freshness, pins
 from switchyard_sidecar.catalog.catalog import BackendView
 from switchyard_sidecar.catalog.definition import ToolDefinition
 from switchyard_sidecar.catalog.snapshot import Snapshot
@@ -50,6 +50,7 @@ from switchyard_sidecar.upstream.peer import NO_INFO
 from switchyard_sidecar.upstream.refresh import Refresh
 from switchyard_sidecar.upstream.status import BackendStatus, Counters
 from switchyard_sidecar.upstream.stream import ChangeStream
+from switchyard_sidecar.upstream.vigil import Vigil
 from switchyard_sidecar.upstream.wire import Wire
 
 log = structlog.get_logger(__name__)
@@ -108,6 +109,7 @@ class BackendSession:
             config.id, pace, jitter, now=self._loop.time, failing=lambda: self._error is not None
         )
         self._counters = Counters()
+        self._vigil = Vigil()
 
     # What the session shows.
 
@@ -235,13 +237,14 @@ class BackendSession:
         return unopened_session(self.config, wire, http_sse=self.config.transport is Transport.SSE)
 
     async def _redefined(self, name: str) -> ToolDefinition | None:
-        """A tool's definition in a list that was asked for after now."""
+        """A tool's definition in a list that was asked for after now, if it may be called as that."""
         now = self._loop.time()
         for _ in range(2):  # the read under way, if there is one, began before
             if self._snapshot is None or self._snapshot.fetched_at < now:
                 await self.refreshed()
         tools = () if self._snapshot is None else self._snapshot.tools
-        return next((tool for tool in tools if tool.name == name), None)
+        tool = next((tool for tool in tools if tool.name == name), None)
+        return None if tool is None or pins.withholds(self.config.pinning, tool) else tool
 
     # Its life.
 
@@ -331,6 +334,8 @@ class BackendSession:
     async def _read(self, peer: ModernPeer | LegacySession) -> None:
         began = self._loop.time()
         self._refresh.began(began)
+        watched = self._stream.opened_total if self._stream.state == "open" else None
+        self._vigil.began(watched, self._counters.notifications)
         done = False
         try:
             snapshot = await read_list(peer, self.config, self._pace, self._http.turns, self._snapshot, began)
@@ -345,6 +350,9 @@ class BackendSession:
         self._last_success_at = time.time()
         self._counters.reads += 1
         self._admission.answered()
+        heard = self._counters.notifications
+        if self._vigil.brought(heard, changed=changed and snapshot.complete):
+            self._loop.call_later(self._pace.grace_s, self._count_silent, heard)  # the word may still be on its way
         if changed:
             log.info("list_read", backend=self.config.id, tools=len(snapshot.tools), complete=snapshot.complete)
         if previous is None or previous.rejected != snapshot.rejected:
@@ -352,6 +360,11 @@ class BackendSession:
                 log.warning("tool_rejected", backend=self.config.id, tool=rejection.tool, reason=rejection.reason)
         self._tell()
         self._end_round()
+
+    def _count_silent(self, heard: int) -> None:
+        if self._counters.notifications == heard:
+            self._counters.silent_changes += 1
+            log.warning("list_changed_unannounced", backend=self.config.id)
 
     def _failed(self, error: Fault | McpError) -> float:
         """Show a failure; return how long to wait before the next attempt."""

@@ -21,6 +21,8 @@ class Counters:
     """Attempts that failed."""
     notifications: int = 0
     """Changes that the backend announced."""
+    silent_changes: int = 0
+    """Changes of its list that it did not announce although its change stream was open."""
     streams: int = 0
     """Change streams that were opened."""
     calls: int = 0

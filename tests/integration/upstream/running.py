@@ -26,6 +26,7 @@ FAST = Pace(
     stream_backoff=PROMPT,
     poll_floor_s=0.2,
     later_look_s=0.2,
+    grace_s=0.05,
     gap_s=0.02,
     gap_max_s=1.0,
 )
