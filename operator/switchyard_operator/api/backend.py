@@ -9,7 +9,7 @@ from switchyard_operator.api.backend_limits import Cache, Limits, Timeouts
 from switchyard_operator.api.http import HeaderName, HeaderValue, HostHeader, HostName, HttpUrl, UrlPath
 from switchyard_operator.api.merging import KeyedBy
 from switchyard_operator.api.model import ApiModel, Breach
-from switchyard_operator.api.names import BackendName, BackendToolName, DnsLabel
+from switchyard_operator.api.names import BackendName, BackendToolName, DnsLabel, Identifier
 from switchyard_operator.api.references import CaRef, ClientCertificateRef, SecretKeyRef
 from switchyard_operator.api.resource import Metadata, Resource
 from switchyard_operator.api.rules import Rule
@@ -63,10 +63,14 @@ class Auth(ApiModel):
     """How requests to this backend are authorised."""
 
     type: Literal["None", "Bearer", "Forward"] = "None"
-    """`None`: not at all. `Bearer`: with the token in `secretKeyRef`. `Forward`: with the caller's own Authorization header; not
-    available yet, and a backend that asks for it is left out (`ForwardNotSupported`). Default `None`."""
+    """`None`: not at all. `Bearer`: with the token in `secretKeyRef`. `Forward`: with the bearer token of whoever asks, and only then:
+    each caller has a list of its own, and the operator does not look at the backend. Default `None`."""
     secret_key_ref: SecretKeyRef | None = None
     """The Secret key that holds the token alone, without `Bearer`. Required with `Bearer`, not allowed otherwise."""
+    audiences: Annotated[tuple[Identifier, ...], Field(max_length=16)] = ()
+    """With `Forward`: a caller's token goes on only if its claim `aud` names one of these, that is, if it was made for this server too. A
+    gateway with `auth` leaves out a backend that lists none (`ForwardWithoutAudience`). Not allowed otherwise. Default: none. At most
+    16, of at most 512 characters."""
 
     rules = (
         Rule("self.type != 'Bearer' || has(self.secretKeyRef)", "is required with type Bearer", "secretKeyRef"),
@@ -75,14 +79,21 @@ class Auth(ApiModel):
             "is not allowed with this type; did you mean type: Bearer?",
             "secretKeyRef",
         ),
+        Rule(
+            "self.type == 'Forward' || !has(self.audiences) || size(self.audiences) == 0",
+            "is not allowed with this type; did you mean type: Forward?",
+            "audiences",
+        ),
     )
 
     def breaches(self) -> Iterator[Breach]:
-        """A token goes with Bearer."""
+        """A token goes with Bearer, audiences with Forward."""
         if self.type == "Bearer" and self.secret_key_ref is None:
             yield Breach(("secretKeyRef",), "is required with type Bearer")
         if self.type != "Bearer" and self.secret_key_ref is not None:
             yield Breach(("secretKeyRef",), f"is not allowed with type {self.type}; did you mean type: Bearer?")
+        if self.type != "Forward" and self.audiences:
+            yield Breach(("audiences",), f"is not allowed with type {self.type}; did you mean type: Forward?")
 
 
 class Tls(ApiModel):

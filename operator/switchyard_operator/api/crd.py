@@ -37,6 +37,8 @@ _KEPT: Final = (
     "required",
 )
 """What is taken over as it is, in the order in which it is written."""
+_NOTHING: Final[tuple[object, ...]] = (None, [], {})
+"""Defaults that are not written: the field is absent."""
 
 
 def crd(kind: Kind) -> dict[str, Any]:
@@ -138,12 +140,11 @@ def _default(node: Schema) -> Schema:
     """
     default = node.get("default")
     if "properties" not in node:
-        return {} if default in (None, [], {}) else {"default": default}
+        return {} if default in _NOTHING else {"default": default}
     if default is None:
         return {}
-    return {
-        "default": {name: value for name, value in default.items() if value is not None} if RULES_KEY in node else {}
-    }
+    complete = {name: value for name, value in default.items() if value not in _NOTHING}
+    return {"default": complete if RULES_KEY in node else {}}
 
 
 def _rules(node: Schema) -> list[Schema]:

@@ -1,13 +1,15 @@
 """MCPGateway: one MCP endpoint that lists and calls the tools of its backends."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from switchyard_operator.api.gateway_auth import GatewayAuth
 from switchyard_operator.api.gateway_naming import SHORTENED_TOOL_LENGTH, Naming, Prefix
 from switchyard_operator.api.gateway_service import GatewayService
 from switchyard_operator.api.gateway_sidecar import Sidecar
+from switchyard_operator.api.gateway_visibility import Visibility
 from switchyard_operator.api.http import HostPattern, HttpUrl, OriginPattern, UrlPath
 from switchyard_operator.api.model import ApiModel, Breach
 from switchyard_operator.api.names import BackendName, DnsLabel, GatewayName
@@ -84,6 +86,7 @@ class Listener(ApiModel):
 
 
 _SAME_PORT: Final = "must be another port than listener.port"
+_NO_CLAIMS: Final = "looks at claims, which no caller has without auth"
 
 
 class MCPGatewaySpec(ApiModel):
@@ -109,12 +112,12 @@ class MCPGatewaySpec(ApiModel):
     """Text for clients about how to use these tools. Default: none. At most 16384 characters."""
     listener: Listener = Listener()
     """The endpoint that clients use."""
-    auth: Mapping[str, Any] | None = None
-    """Reserved: who may use this gateway. Not available yet: a gateway that sets it is refused (`AuthNotSupported`) rather than
-    served open."""
-    visibility: Annotated[tuple[Any, ...], Field(max_length=1024)] | None = None
-    """Reserved: which tools are shown to whom. Not available yet: a gateway that sets it is refused (`VisibilityNotSupported`)
-    rather than shown to all. At most 1024 entries."""
+    auth: GatewayAuth | None = None
+    """Who may use this gateway. Default: everyone who reaches it. Where nothing of it resolves nobody is let in
+    (`NobodyAdmitted`)."""
+    visibility: Visibility | None = None
+    """Which tools are shown to whom. Default: all of them, to everyone. Without `auth` no caller has claims, so that no rule may look at
+    some."""
     mode: Literal["Sidecar", "Deployment"] = "Sidecar"
     """`Sidecar`: beside each agent, in pods labelled `switchyard.dev/gateway` with this gateway's name. `Deployment`: by itself, as a
     Deployment with a Service, both called `switchyard-` and the gateway's name. Default `Sidecar`. A change removes what is no longer
@@ -130,6 +133,12 @@ class MCPGatewaySpec(ApiModel):
     rules = (
         Rule("size(self.protocols) < 2 || self.protocols[0] != self.protocols[1]", "names an era twice", "protocols"),
         Rule("self.sidecar.adminPort != self.listener.port", _SAME_PORT, "sidecar.adminPort"),
+        Rule(
+            "has(self.auth) || !has(self.visibility) || !has(self.visibility.rules) || "
+            "self.visibility.rules.all(r, !has(r.when) || size(r.when) == 0)",
+            _NO_CLAIMS,
+            "visibility",
+        ),
         *(
             Rule(
                 f"!has(self.backends) || self.backends.all(b, !has(b.prefix) || {holds})",
@@ -158,11 +167,13 @@ class MCPGatewaySpec(ApiModel):
     )
 
     def breaches(self) -> Iterator[Breach]:
-        """Prefixes fit the naming; each protocol once; two ports are two."""
+        """Prefixes fit the naming; each protocol once; two ports are two; claims come with auth."""
         if len(set(self.protocols)) < len(self.protocols):
             yield Breach(("protocols",), "names an era twice")
         if self.sidecar.admin_port == self.listener.port:
             yield Breach(("sidecar", "adminPort"), _SAME_PORT)
+        if self.auth is None and self.visibility is not None and any(each.when for each in self.visibility.rules_):
+            yield Breach(("visibility",), _NO_CLAIMS)
         for index, entry in enumerate(self.backends):
             fault = entry.prefix and self.naming.prefix_fault(entry.prefix)
             if fault:

@@ -16,8 +16,8 @@ class GatewayService(ApiModel):
     """The Service in front of the replicas in mode `Deployment`, called `switchyard-` and the gateway's name."""
 
     type: Literal["ClusterIP", "LoadBalancer"] = "ClusterIP"
-    """`ClusterIP`: reached within the cluster. `LoadBalancer`: from outside too, by everyone whom the network lets through, as long as
-    `auth` is not available. Default `ClusterIP`."""
+    """`ClusterIP`: reached within the cluster. `LoadBalancer`: from outside too: without `auth` by everyone whom the
+    network lets through, which is reported (`OpenToEveryone`). Default `ClusterIP`."""
     port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
     """Its port. Default: `listener.port`. From 1 to 65535."""
     annotations: Annotated[Mapping[LabelKey, AnnotationValue], Field(max_length=32)] = {}

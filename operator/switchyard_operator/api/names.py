@@ -40,3 +40,6 @@ ExposedName = Annotated[str, Text(r"[A-Za-z0-9_.-]+", 128, "letters, digits, '_'
 
 Glob = Annotated[str, Text(r"[^\x00-\x1f\x7f]+", 256, "a pattern such as *, read_* or get?, not empty")]
 """A pattern on a backend's own tool names: ``*`` any characters, ``?`` one, ``[abc]`` one of these."""
+
+Identifier = Annotated[str, Text(r"[!-~]+", 512, "visible ASCII without blanks, such as https://mcp.example")]
+"""An issuer or audience of tokens (``StringOrURI``, RFC 7519 section 2), compared to the letter."""

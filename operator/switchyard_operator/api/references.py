@@ -1,4 +1,4 @@
-"""References from a backend to Secrets and ConfigMaps. All of them are local: the object lies in the backend's namespace."""
+"""References to Secrets and ConfigMaps. All of them are local: the object lies in the namespace of what refers to it."""
 
 from typing import Literal
 
@@ -7,24 +7,24 @@ from switchyard_operator.api.names import DataKey, ObjectName
 
 
 class SecretKeyRef(ApiModel):
-    """One key of a Secret in the backend's own namespace."""
+    """One key of a Secret of the same namespace."""
 
     name: ObjectName
-    """The Secret's name, at most 253 characters. When it does not exist, the backend is left out (`SecretNotFound`) and the rest is
+    """The Secret's name, at most 253 characters. When it does not exist, what needs it is left out (`SecretNotFound`) and the rest is
     served; in a cluster it must carry the label `switchyard.dev/credential: "true"` (else `SecretNotLabelled`)."""
     key: DataKey
-    """The key within the Secret, at most 253 characters. When it is missing, the backend is left out (`SecretKeyNotFound`)."""
+    """The key within the Secret, at most 253 characters. When it is missing, what needs it is left out (`SecretKeyNotFound`)."""
 
     atomic = True
 
 
 class CaRef(ApiModel):
-    """A bundle of CA certificates (PEM) in the backend's own namespace."""
+    """A bundle of CA certificates (PEM) of the same namespace."""
 
     kind: Literal["ConfigMap", "Secret"] = "ConfigMap"
     """Where the bundle is kept: a `ConfigMap` or a `Secret`. Default `ConfigMap`."""
     name: ObjectName
-    """The object's name, at most 253 characters. When it does not exist, the backend is left out: a CA that is asked for is never
+    """The object's name, at most 253 characters. When it does not exist, what needs it is left out: a CA that is asked for is never
     ignored."""
     key: DataKey = "ca.crt"
     """The key within the object, at most 253 characters. Default `ca.crt`. What is not PEM certificates is refused (`InvalidCertificate`)."""
@@ -33,7 +33,7 @@ class CaRef(ApiModel):
 
 
 class ClientCertificateRef(ApiModel):
-    """A Secret of type `kubernetes.io/tls` in the backend's own namespace."""
+    """A Secret of type `kubernetes.io/tls` of the same namespace."""
 
     name: ObjectName
     """The Secret's name, at most 253 characters; its keys `tls.crt` (the chain) and `tls.key` (not encrypted) are used."""

@@ -67,6 +67,21 @@ def _named(kind: str, name: str, says: str, server_says: str) -> Refused:
 
 
 _SECRET = {"name": "gh", "key": "token"}
+_KEYS = '{"keys": [{"kty": "EC", "crv": "P-256", "x": "x", "y": "y"}]}'
+_ISSUER = {"issuer": "https://login.example", "audiences": ["a"], "jwksURL": "https://login.example/keys"}
+_TOKEN = {"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}}
+
+
+def jwt(**issuer: Any) -> dict[str, Any]:
+    """``spec`` of a gateway that accepts one issuer; ``None`` takes a field away."""
+    return {"auth": {"jwt": [{name: value for name, value in (_ISSUER | issuer).items() if value is not None}]}}
+
+
+def static(**token: Any) -> dict[str, Any]:
+    """``spec`` of a gateway that accepts one single token."""
+    return {"auth": {"tokens": [_TOKEN | token]}}
+
+
 _REQUIREMENTS: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("In", {}, "is required with operator"),
     ("NotIn", {"values": []}, "is required with operator"),
@@ -115,6 +130,31 @@ RULES: Final[tuple[Refused, ...]] = (
         {"auth": {"type": "Forward", "secretKeyRef": _SECRET}},
         "auth.secretKeyRef",
         "; did you mean type: Bearer?",
+    ),
+    refused(BACKEND, {"auth": {"audiences": ["a"]}}, "auth.audiences", "; did you mean type: Forward?"),
+    refused(
+        BACKEND,
+        {"auth": {"type": "Bearer", "secretKeyRef": _SECRET, "audiences": ["a"]}},
+        "auth.audiences",
+        "; did you mean type: Forward?",
+    ),
+    refused(GATEWAY, jwt(jwksURL=None), "auth.jwt[0]", "must have exactly one of jwksURL and jwks"),
+    refused(GATEWAY, jwt(jwks=_KEYS), "auth.jwt[0]", "must have exactly one of jwksURL and jwks"),
+    refused(
+        GATEWAY,
+        jwt(jwksURL=None, jwks=_KEYS, caRef={"name": "ca"}),
+        "auth.jwt[0].caRef",
+        "has no effect without jwksURL",
+    ),
+    *(
+        refused(GATEWAY, {"auth": auth}, "auth", "must have at least one of jwt, kubernetes and tokens")
+        for auth in ({}, {"jwt": [], "tokens": []}, {"authorizationServers": ["https://login.example"]})
+    ),
+    refused(
+        GATEWAY,
+        {"visibility": {"default": "Allow", "rules": [{"tools": {}}, {"when": [{"claim": "a"}], "tools": {}}]}},
+        "visibility",
+        "looks at claims, which no caller has without auth",
     ),
     refused(
         BACKEND,
@@ -229,6 +269,7 @@ RULES: Final[tuple[Refused, ...]] = (
             ("limits", "toolBytes", 67108865, "must be from 1Ki to 64Mi"),
         )
     ),
+    refused(GATEWAY, jwt(leeway="5m1ms"), "auth.jwt[0].leeway", "must be from 0s to 5m"),
     *(
         refused(
             GATEWAY,
@@ -294,6 +335,22 @@ RULES: Final[tuple[Refused, ...]] = (
         "a is given more than once",
         "Duplicate value",
         "spec.gatewayRefs[2]",
+    ),
+    refused(
+        GATEWAY,
+        {"auth": {"jwt": [_ISSUER, _ISSUER | {"audiences": ["b"]}]}},
+        "auth.jwt[1].issuer",
+        "https://login.example is given more than once",
+        "Duplicate value",
+        "spec.auth.jwt[1]",
+    ),
+    refused(
+        GATEWAY,
+        {"auth": {"tokens": [_TOKEN, _TOKEN | {"claims": {"a": 1}}]}},
+        "auth.tokens[1].name",
+        "ci is given more than once",
+        "Duplicate value",
+        "spec.auth.tokens[1]",
     ),
     refused(GATEWAY, {"protocols": ["Modern", "Modern"]}, "protocols", "names an era twice"),
     # Prefixes fit the naming; the API server cannot say which of them does not
@@ -364,6 +421,19 @@ RULES: Final[tuple[Refused, ...]] = (
         GATEWAY,
         {"listener": {"publicURL": "http://host:70000/"}},
         "listener.publicURL",
+        "is not a well-formed URL: check host and port",
+    ),
+    refused(
+        GATEWAY,
+        jwt(jwksURL="https://login.example:0/keys"),
+        "auth.jwt[0].jwksURL",
+        "must be an absolute http or https URL",
+        "is not a well-formed URL: check host and port",
+    ),
+    refused(
+        GATEWAY,
+        {"auth": {"jwt": [_ISSUER], "authorizationServers": ["https://login.example:65536"]}},
+        "auth.authorizationServers[0]",
         "is not a well-formed URL: check host and port",
     ),
     *(
@@ -623,7 +693,118 @@ FORMS: Final[tuple[Refused, ...]] = (
         "at most 8 are allowed",
         "at most 8 items",
     ),
-    refused(GATEWAY, {"visibility": {}}, "visibility", "must be a list", _TYPE),
+    *(
+        refused(GATEWAY, spec, f"auth.{at}", says, server_says)
+        for spec, at, says, server_says in (
+            (jwt(issuer=None), "jwt[0].issuer", "is required", "Required value"),
+            (jwt(issuer=""), "jwt[0].issuer", "must be visible ASCII", _PATTERN),
+            (jwt(issuer="a b"), "jwt[0].issuer", "must be visible ASCII", _PATTERN),
+            (jwt(issuer="x" * 513), "jwt[0].issuer", "at most 512 are allowed", _TOO_LONG),
+            (jwt(audiences=None), "jwt[0].audiences", "is required", "Required value"),
+            (jwt(audiences=[]), "jwt[0].audiences", "must have at least 1 entry", "at least 1 items"),
+            (jwt(audiences=["a"] * 17), "jwt[0].audiences", "at most 16 are allowed", "Too many"),
+            (jwt(audiences="a"), "jwt[0].audiences", "must be a list", _TYPE),
+            (jwt(jwksURL="keys"), "jwt[0].jwksURL", "must be an absolute http or https URL", _PATTERN),
+            (jwt(jwksURL=None, jwks=""), "jwt[0].jwks", "must be text, not empty", _PATTERN),
+            (jwt(jwksURL=None, jwks="x" * 65537), "jwt[0].jwks", "at most 65536 are allowed", _TOO_LONG),
+            (jwt(algorithms=[]), "jwt[0].algorithms", "must have at least 1 entry", "at least 1 items"),
+            (jwt(algorithms=["HS256"]), "jwt[0].algorithms[0]", "must be one of RS256", _ENUM),
+            (jwt(algorithms=["none"]), "jwt[0].algorithms[0]", "must be one of RS256", _ENUM),
+            (jwt(leeway=30), "jwt[0].leeway", "must be a duration such as", _TYPE),
+            (jwt(requiredScopes=["a b"]), "jwt[0].requiredScopes[0]", "must be a scope such as", _PATTERN),
+            (jwt(requiredScopes=['"']), "jwt[0].requiredScopes[0]", "must be a scope such as", _PATTERN),
+            (
+                {"auth": {"jwt": [_ISSUER | {"issuer": f"https://{n}"} for n in range(9)]}},
+                "jwt",
+                "at most 8 are allowed",
+                "at most 8 items",
+            ),
+            ({"auth": {"kubernetes": {}}}, "kubernetes.audiences", "is required", "Required value"),
+            (
+                {"auth": {"kubernetes": {"audiences": []}}},
+                "kubernetes.audiences",
+                "must have at least 1 entry",
+                "at least 1 items",
+            ),
+            (static(name="a b"), "tokens[0].name", "must be a name such as ci", _PATTERN),
+            (static(name=""), "tokens[0].name", "must be a name such as ci", _PATTERN),
+            (static(secretKeyRef={"name": "ci"}), "tokens[0].secretKeyRef.key", "is required", "Required value"),
+            (static(claims=[]), "tokens[0].claims", "must be a mapping", _TYPE),
+            (
+                static(claims={f"c{n}": n for n in range(65)}),
+                "tokens[0].claims",
+                "at most 64 are allowed",
+                "Too many",
+            ),
+            (
+                {"auth": {"tokens": [_TOKEN | {"name": f"t{n}"} for n in range(65)]}},
+                "tokens",
+                "at most 64 are allowed",
+                "at most 64 items",
+            ),
+            (
+                {"auth": {"jwt": [_ISSUER], "authorizationServers": ["login.example"]}},
+                "authorizationServers[0]",
+                "must be an absolute http or https URL",
+                _PATTERN,
+            ),
+        )
+    ),
+    *(
+        refused(BACKEND, {"auth": {"type": "Forward", "audiences": audiences}}, f"auth.audiences{at}", says, server)
+        for audiences, at, says, server in (
+            ([""], "[0]", "must be visible ASCII", _PATTERN),
+            (["a"] * 17, "", "at most 16 are allowed", "Too many"),
+        )
+    ),
+    refused(GATEWAY, {"visibility": []}, "visibility", "must be a mapping", _TYPE),
+    *(
+        refused(GATEWAY, {"auth": {"jwt": [_ISSUER]}, "visibility": visibility}, f"visibility.{at}", says, server_says)
+        for visibility, at, says, server_says in (
+            ({}, "default", "is required", "Required value"),
+            ({"default": "deny"}, "default", "did you mean Deny", _ENUM),
+            ({"default": "Deny", "rules": [{}]}, "rules[0].tools", "is required", "Required value"),
+            (
+                {"default": "Deny", "rules": [{"tools": {}}] * 129},
+                "rules",
+                "at most 128 are allowed",
+                "Too many",
+            ),
+            (
+                {"default": "Deny", "rules": [{"tools": {"include": []}}]},
+                "rules[0].tools.include",
+                "must have at least 1 entry",
+                "at least 1 items",
+            ),
+            (
+                {"default": "Deny", "rules": [{"when": [{"claim": "a"}] * 17, "tools": {}}]},
+                "rules[0].when",
+                "at most 16 are allowed",
+                "Too many",
+            ),
+            *(
+                (
+                    {"default": "Deny", "rules": [{"when": [{"claim": claim}], "tools": {}}]},
+                    "rules[0].when[0].claim",
+                    "must be a claim's name such as groups",
+                    _PATTERN,
+                )
+                for claim in ("", "/a~2", "/a~", "a\nb")
+            ),
+            (
+                {"default": "Deny", "rules": [{"when": [{"claim": "a", "anyOf": [1]}], "tools": {}}]},
+                "rules[0].when[0].anyOf[0]",
+                "must be a string",
+                _TYPE,
+            ),
+            (
+                {"default": "Deny", "rules": [{"when": [{"claim": "a", "noneOf": ["x"] * 65}], "tools": {}}]},
+                "rules[0].when[0].noneOf",
+                "at most 64 are allowed",
+                "Too many",
+            ),
+        )
+    ),
 )
 """What a single value must look like."""
 
@@ -641,6 +822,20 @@ MODELS_ALONE: Final[tuple[Refused, ...]] = (
         'backends[0].selector.matchLabels[""]',
         "must be a label key such as team",
     ),
+    # CEL reads no JSON out of text, and knows nothing of what stands in an object without a schema.
+    *(
+        refused(GATEWAY, jwt(jwksURL=None, jwks=keys), "auth.jwt[0].jwks", says)
+        for keys, says in (
+            ("{", "is not JSON"),
+            ("[]", "must be a key set"),
+            ('{"keys": ["a"]}', "must be a key set"),
+            ('{"keys": []}', "holds no public key"),
+            ('{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}', "holds a private key"),
+            ('{"keys": [{"kty": "EC", "d": "c2VjcmV0"}]}', "holds a private key"),
+        )
+    ),
+    refused(GATEWAY, static(claims={"sub": "x"}), "auth.tokens[0].claims.sub", "is the token's name"),
+    refused(GATEWAY, static(claims={"a": "x" * 8185}), "auth.tokens[0].claims", "has 8194 bytes as JSON; at most 8192"),
     # CEL reckons with any length of what it takes out of a URL, so that a host cannot be looked at further.
     refused(BACKEND, {"url": "http://[::ffff:127.0.0.1]/"}, "url", "must not write an IPv4 address as IPv6"),
 )
@@ -767,7 +962,37 @@ ACCEPTED: Final[tuple[Case, ...]] = (
     ),
     Case(GATEWAY, {"backends": [{"name": "a", "prefix": "p" * 52}, {"name": "b", "prefix": "a.b-c_d"}]}),
     Case(GATEWAY, {"protocols": ["Legacy", "Modern"], "naming": {"separator": "_", "maxLength": 24}}),
-    Case(GATEWAY, {"auth": {"oidc": {"issuer": "https://a"}}, "visibility": ["a", {"b": [1]}], "mode": "Deployment"}),
+    Case(GATEWAY, jwt()),
+    Case(GATEWAY, jwt(jwksURL=None, jwks=_KEYS, leeway="0s", algorithms=["EdDSA", "ES512"])),
+    Case(GATEWAY, jwt(caRef={"kind": "Secret", "name": "ca", "key": "x.pem"}, requiredScopes=["mcp:tools", "a/b#!"])),
+    Case(GATEWAY, {"auth": {"kubernetes": {"audiences": ["switchyard"] * 16}}}),
+    Case(GATEWAY, static(name="team-a/ci@x", claims={"a": [1, {"b": None}], "c": 1.5, "d": {"e": {"f": True}}})),
+    Case(GATEWAY, static(claims={"a": "x" * 8183})),
+    Case(
+        GATEWAY,
+        {
+            "auth": {
+                "jwt": [_ISSUER, _ISSUER | {"issuer": "urn:other"}],
+                "kubernetes": {"audiences": ["a"]},
+                "tokens": [_TOKEN],
+                "authorizationServers": ["https://login.example/tenant"],
+            },
+            "visibility": {
+                "default": "Allow",
+                "rules": [
+                    {"when": [{"claim": "groups", "anyOf": ["sre"], "noneOf": ["guests"]}], "tools": {}},
+                    {
+                        "when": [{"claim": "/kubernetes.io/namespace", "anyOf": ["a"]}, {"claim": "/a~1b~0c/"}],
+                        "tools": {"include": ["github__*"], "exclude": ["*delete*"]},
+                    },
+                    {"tools": {"exclude": ["*"]}},
+                ],
+            },
+        },
+    ),
+    Case(GATEWAY, {"visibility": {"default": "Deny"}}),
+    Case(GATEWAY, {"visibility": {"default": "Allow", "rules": [{"when": [], "tools": {"exclude": ["*delete*"]}}]}}),
+    Case(BACKEND, {"auth": {"type": "Forward", "audiences": ["https://mcp.example", "b"]}}),
     Case(GATEWAY, {"replicas": 0, "service": {}, "sidecar": {}}),
     Case(
         GATEWAY,
