@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.bodies import Bodies, is_small_and_here
 from switchyard_sidecar.downstream.envelope import Envelope, is_modern_version, open_message, string, unsupported
 from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
@@ -55,13 +56,14 @@ class Endpoint:
         fields = self._guard.fields(headers)
         try:
             self._guard.check(request.method, _path(request), headers, _local_address(request))
+            caller = ANONYMOUS
             match request.method:
                 case "POST":
-                    return await self._post(request, fields)
+                    return await self._post(request, fields, caller)
                 case "GET":
-                    return await self._get(request, fields)
+                    return await self._get(request, fields, caller)
                 case "DELETE":
-                    return await self._delete(request, fields)
+                    return await self._delete(request, fields, caller)
                 case _:
                     return Reply(204, fields=self._guard.preflight(headers))
         except McpError as error:
@@ -71,23 +73,25 @@ class Endpoint:
         finally:
             self._service.request_ended()
 
-    async def _post(self, request: web.BaseRequest, fields: Fields) -> Answer:
+    async def _post(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         check_body_headers(request.headers)
         accepted = _accepted(request)
         if not accepted.json and not accepted.event_stream:
             raise not_acceptable(f"{JSON} or {EVENT_STREAM}")
         if is_small_and_here(request):
-            return await self._message(request, fields, accepted, request.content.read_nowait())
+            return await self._message(request, fields, accepted, caller, request.content.read_nowait())
         async with self._bodies.held_whole(request) as body:
-            return await self._message(request, fields, accepted, body)
+            return await self._message(request, fields, accepted, caller, body)
 
-    async def _message(self, request: web.BaseRequest, fields: Fields, accepted: Accepted, body: bytes) -> Answer:
+    async def _message(
+        self, request: web.BaseRequest, fields: Fields, accepted: Accepted, caller: Caller, body: bytes
+    ) -> Answer:
         started, code = time.monotonic(), 0
         version = request.headers.get(VERSION_HEADER)
         era = Era.MODERN if is_modern_version(version) else Era.LEGACY
         try:
             if jsonrpc.is_batch(body):
-                return await self._batch(request, fields, body, accepted)
+                return await self._batch(request, fields, body, accepted, caller)
             message = jsonrpc.decode(body)
         except McpError as error:
             self._unreadable(era, error)
@@ -99,7 +103,7 @@ class Endpoint:
             era = envelope.era
             self._check_served(envelope)
             methods = self._modern if era is Era.MODERN else self._legacy
-            return await methods.serve(request, fields, envelope, accepted)
+            return await methods.serve(request, fields, envelope, accepted, caller)
         except McpError as error:
             code = error.code
             status = error.modern_status() if era is Era.MODERN else error.legacy_status()
@@ -107,20 +111,22 @@ class Endpoint:
         finally:
             self._service.traffic.answered(message.method, era, code, time.monotonic() - started)
 
-    async def _get(self, request: web.BaseRequest, fields: Fields) -> Answer:
+    async def _get(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         _check_legacy(request)
-        return await self._legacy.stream(request, fields, _accepted(request))
+        return await self._legacy.stream(request, fields, _accepted(request), caller)
 
-    async def _delete(self, request: web.BaseRequest, fields: Fields) -> Answer:
+    async def _delete(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         _check_legacy(request)
-        return await self._legacy.end(request, fields)
+        return await self._legacy.end(request, fields, caller)
 
-    async def _batch(self, request: web.BaseRequest, fields: Fields, body: bytes, accepted: Accepted) -> Answer:
+    async def _batch(
+        self, request: web.BaseRequest, fields: Fields, body: bytes, accepted: Accepted, caller: Caller
+    ) -> Answer:
         version = request.headers.get(VERSION_HEADER)
-        if is_modern_version(version) or self._legacy.version(request, version) != "2025-03-26":
+        if is_modern_version(version) or self._legacy.version(request, version, caller) != "2025-03-26":
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: batches are not part of this protocol version")
         entries = [self._batch_entry(text, version) for text in jsonrpc.decode_batch(body)]
-        return await self._legacy.serve_batch(request, fields, [each for each in entries if each], accepted)
+        return await self._legacy.serve_batch(request, fields, [each for each in entries if each], accepted, caller)
 
     def _batch_entry(self, text: bytes, version: str | None) -> Envelope | bytes | None:
         """One message of a batch, or the refusal of it; ``None`` for a response, which nobody waits for."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.downstream.envelope import Envelope
 from switchyard_sidecar.downstream.http import Answer, Body, EventStream, Fields, Reply, joined
 from switchyard_sidecar.downstream.sessions import Session, SessionState
@@ -18,6 +19,7 @@ class Exchange:
     fields: Fields
     envelope: Envelope
     accepted: Accepted
+    caller: Caller
     session: Session | None = None
     state: SessionState | None = None
 

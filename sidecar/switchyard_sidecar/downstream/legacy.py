@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.bodies import HELD
 from switchyard_sidecar.downstream.envelope import Envelope, string, unknown_method
@@ -21,7 +22,7 @@ from switchyard_sidecar.downstream.guard import not_acceptable
 from switchyard_sidecar.downstream.http import Answer, Body, Fields, Reply, joined
 from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
-from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service, unix_now
+from switchyard_sidecar.downstream.service import CAPABILITIES, Service, unix_now
 from switchyard_sidecar.downstream.sessions import Session
 from switchyard_sidecar.protocol import errors, jsonrpc, versions
 from switchyard_sidecar.protocol.accept import Accepted
@@ -45,14 +46,16 @@ class LegacyMethods:
             "tools/list": self._list,
         }
 
-    async def serve(self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted) -> Answer:
+    async def serve(
+        self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted, caller: Caller
+    ) -> Answer:
         """Answer one request or notification.
 
         Raises:
             McpError: the request is refused.
         """
-        session = None if envelope.method == "initialize" else self._session(request)
-        exchange = self._exchange(request, fields, envelope, accepted, session)
+        session = None if envelope.method == "initialize" else self._session(request, caller)
+        exchange = self._exchange(request, fields, envelope, accepted, caller, session)
         if envelope.id is None:
             self._notified(exchange)
             return Reply(202, fields=fields)
@@ -61,7 +64,12 @@ class LegacyMethods:
         return await exchange.answer(await self._answered(exchange, envelope.id))
 
     async def serve_batch(
-        self, request: web.BaseRequest, fields: Fields, envelopes: list[Envelope | bytes], accepted: Accepted
+        self,
+        request: web.BaseRequest,
+        fields: Fields,
+        envelopes: list[Envelope | bytes],
+        accepted: Accepted,
+        caller: Caller,
     ) -> Answer:
         """Answer a batch of 2025-03-26: the answers in one array, in the order asked.
 
@@ -72,10 +80,10 @@ class LegacyMethods:
         """
         if any(isinstance(each, Envelope) and each.method == "initialize" for each in envelopes):
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: initialize must not be part of a batch")
-        session = self._session(request)
+        session = self._session(request, caller)
         answers = await asyncio.gather(
             *(
-                self._batched(self._exchange(request, fields, each, accepted, session))
+                self._batched(self._exchange(request, fields, each, accepted, caller, session))
                 if isinstance(each, Envelope)
                 else _given(each)
                 for each in envelopes
@@ -86,7 +94,7 @@ class LegacyMethods:
             return Reply(202, fields=fields)
         return await answered(request, fields, accepted, b"[" + b",".join(bodies) + b"]")
 
-    async def stream(self, request: web.BaseRequest, fields: Fields, accepted: Accepted) -> Answer:
+    async def stream(self, request: web.BaseRequest, fields: Fields, accepted: Accepted, caller: Caller) -> Answer:
         """Serve GET: the stream of ``list_changed``.
 
         Raises:
@@ -95,18 +103,18 @@ class LegacyMethods:
         if not accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
         hub = self._service.hub
-        if (session := self._session(request)) is None:
+        if (session := self._session(request, caller)) is None:
             return streams.legacy_stream(request, fields, hub)
         state = self._service.sessions.state(session)
         return streams.legacy_stream(request, fields, hub, state, left_s=session.left_s(unix_now()))
 
-    async def end(self, request: web.BaseRequest, fields: Fields) -> Answer:
+    async def end(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         """Serve DELETE: end the session, its stream, and its sessions with backends.
 
         Raises:
             McpError: HTTP status 404 for an unknown session, 400 without one.
         """
-        if (session := self._session(request)) is None:
+        if (session := self._session(request, caller)) is None:
             raise McpError(errors.INVALID_REQUEST, f"{SESSION_HEADER} is missing", status=400)
         state = self._service.sessions.end(session)
         if state is not None and state.stream is not None:
@@ -114,24 +122,30 @@ class LegacyMethods:
         self._service.gateway.forget(session.identity)
         return Reply(204, fields=fields)
 
-    def version(self, request: web.BaseRequest, header: str | None) -> str:
+    def version(self, request: web.BaseRequest, header: str | None, caller: Caller) -> str:
         """The version a request without a body of its own to tell speaks: header, else session, else the oldest."""
         if header is not None:
             return header.strip()
-        session = self._session(request)
+        session = self._session(request, caller)
         return session.version if session else versions.ASSUMED_WITHOUT_HEADER
 
     def _exchange(
-        self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted, session: Session | None
+        self,
+        request: web.BaseRequest,
+        fields: Fields,
+        envelope: Envelope,
+        accepted: Accepted,
+        caller: Caller,
+        session: Session | None,
     ) -> Exchange:
         state = self._service.sessions.state(session) if session else None
-        return Exchange(request, fields, envelope, accepted, session, state)
+        return Exchange(request, fields, envelope, accepted, caller, session, state)
 
-    def _session(self, request: web.BaseRequest) -> Session | None:
+    def _session(self, request: web.BaseRequest, caller: Caller) -> Session | None:
         text = request.headers.get(SESSION_HEADER)
         if text is None:
             return None
-        return self._service.sessions.open(text.strip(), principal=ANONYMOUS, now=unix_now())
+        return self._service.sessions.open(text.strip(), principal=caller.principal, now=unix_now())
 
     async def _answered(self, exchange: Exchange, request_id: bytes) -> Body:
         """The whole answer to any method but ``tools/call``."""
@@ -146,7 +160,7 @@ class LegacyMethods:
         version = asked if asked in versions.LEGACY_VERSIONS else versions.LATEST_LEGACY
         service = self._service
         identity = secrets.token_bytes(16)
-        text = service.sessions.create(version, principal=ANONYMOUS, identity=identity, now=unix_now())
+        text = service.sessions.create(version, principal=exchange.caller.principal, identity=identity, now=unix_now())
         session = Session(identity.hex(), version, unix_now())
         service.sessions.state(session).told = service.hub.digest(Era.LEGACY)
         exchange.fields = (*exchange.fields, (SESSION_HEADER, text))
@@ -195,7 +209,7 @@ class LegacyMethods:
             exchange.envelope,
             route,
             exchange.request.headers,
-            principal=session.identity if session else ANONYMOUS,
+            principal=session.identity if session else exchange.caller.principal,
             log_level=(state.log_level if state else None) or DEFAULT_LOG_LEVEL,
         )
         running = attended(outlet, service.call(route, call, outlet, Era.LEGACY))

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.envelope import Envelope, check_modern, unknown_method
 from switchyard_sidecar.downstream.exchange import Exchange
@@ -17,7 +18,7 @@ from switchyard_sidecar.downstream.guard import not_acceptable
 from switchyard_sidecar.downstream.http import Answer, Fields, Reply
 from switchyard_sidecar.downstream.relay import Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
-from switchyard_sidecar.downstream.service import ANONYMOUS, CAPABILITIES, Service
+from switchyard_sidecar.downstream.service import CAPABILITIES, Service
 from switchyard_sidecar.protocol import errors, jsonrpc, meta, versions
 from switchyard_sidecar.protocol.accept import Accepted
 from switchyard_sidecar.protocol.errors import McpError
@@ -41,7 +42,9 @@ class ModernMethods:
         }
         self._list_again = partial(service.list_again, Era.MODERN)
 
-    async def serve(self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted) -> Answer:
+    async def serve(
+        self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted, caller: Caller
+    ) -> Answer:
         """Answer one request or notification.
 
         Raises:
@@ -54,7 +57,7 @@ class ModernMethods:
         check_modern(envelope, request.headers)
         if (method := self._methods.get(envelope.method)) is None:
             raise unknown_method(envelope.method)
-        return await method(Exchange(request, fields, envelope, accepted), envelope.id)
+        return await method(Exchange(request, fields, envelope, accepted, caller), envelope.id)
 
     async def _discover(self, exchange: Exchange, request_id: bytes) -> Answer:
         config = self._service.config
@@ -89,7 +92,8 @@ class ModernMethods:
         service, envelope = self._service, exchange.envelope
         name = calls.tool_name(envelope)
         route = await service.route(name, Era.MODERN)
-        call = calls.read_call(envelope, route, exchange.request.headers, principal=ANONYMOUS, log_level=None)
+        principal = exchange.caller.principal
+        call = calls.read_call(envelope, route, exchange.request.headers, principal=principal, log_level=None)
         outlet = Outlet(exchange, quiet_s=service.pace.quiet_s)
         outcome = await attended(outlet, service.call(route, call, outlet, Era.MODERN))
         if isinstance(outcome, McpError):

@@ -33,8 +33,6 @@ from switchyard_sidecar.upstream.faults import BackendUnavailable
 
 Absence = Literal["NotFound", "Invalid", "Withdrawn"]
 """Why there is no config: it never was there, it cannot be used, or it is there no more."""
-ANONYMOUS: Final = "anonymous"
-"""The principal of a caller that presents nothing."""
 
 CAPABILITIES: Final = {"tools": {"listChanged": True}, "logging": {}}
 """Advertised always, for it always works; nothing else until it is relayed."""

@@ -23,6 +23,7 @@ from fakes.modern import ModernBackend
 from fakes.ordinary import tool
 from fakes.waiting import PATIENCE_S, eventually
 from integration.upstream import certificates
+from switchyard_sidecar.access.caller import ANONYMOUS
 from switchyard_sidecar.config.load import revision
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.downstream import streams
@@ -30,7 +31,7 @@ from switchyard_sidecar.downstream.detached import DetachedStream
 from switchyard_sidecar.downstream.express import Express
 from switchyard_sidecar.downstream.http import LAST_CHUNK, Answer, Server, _Connection
 from switchyard_sidecar.downstream.hub import Hub
-from switchyard_sidecar.downstream.service import ANONYMOUS, unix_now
+from switchyard_sidecar.downstream.service import unix_now
 from switchyard_sidecar.downstream.sessions import LIFETIME_S, SKEW_S, Sessions
 from switchyard_sidecar.downstream.streams import Filter
 from switchyard_sidecar.protocol import sse
@@ -471,7 +472,7 @@ async def test_get_stream_ends_when_its_session_expires(tmp_path: Path) -> None:
         began_at = unix_now() - (LIFETIME_S - SKEW_S) + 2
         old = gw.another_legacy()
         old.session = Sessions((b"the key",)).create(
-            "2025-11-25", principal=ANONYMOUS, identity=b"i" * 16, now=began_at
+            "2025-11-25", principal=ANONYMOUS.principal, identity=b"i" * 16, now=began_at
         )
         async with old.listen() as ending, gw.legacy.listen() as other:
             await ending.has_comments(1)
