@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import structlog
 
+from switchyard_sidecar import findings
 from switchyard_sidecar.catalog import catalog as catalogs
 from switchyard_sidecar.catalog import freshness
 from switchyard_sidecar.catalog.catalog import BackendView, Catalog
@@ -207,6 +208,7 @@ class Gateway:
             await asyncio.wait((self._making,))
 
     def _publish(self, catalog: Catalog, views: Mapping[str, BackendView], began: float) -> None:
+        findings.say(self.catalog, catalog)
         self.catalog = catalog
         self._judge(views, began)
         self.on_catalog(catalog)

@@ -45,6 +45,11 @@ class StateCollector(Collector):
         yield GaugeMetricFamily(
             "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.catalog.left_out)
         )
+        yield GaugeMetricFamily(
+            "switchyard_names_look_alike",
+            "Groups of exposed names that a person would take for one another, and odd names.",
+            len(state.gateway.catalog.lookalikes),
+        )
         yield GaugeMetricFamily("switchyard_connections", "Connections of clients.", state.accepting.open)
         yield CounterMetricFamily(
             "switchyard_connections_refused",
@@ -86,12 +91,28 @@ class StateCollector(Collector):
             "1 while calls are refused at once, or let through one at a time, after outages in a row.",
             labels=["backend"],
         )
+        silent = CounterMetricFamily(
+            "switchyard_backend_silent_changes",
+            "Changes of its list that the backend did not announce although its change stream was open.",
+            labels=["backend"],
+        )
+        pins = GaugeMetricFamily(
+            "switchyard_backend_pins",
+            "Tools beside the pinned digests, where they are compared: agreed, drifted, unpinned or missing.",
+            labels=["backend", "state"],
+        )
+        for name, found in self._state.gateway.catalog.pins.items():
+            pins.add_metric([name, "agreed"], found.agreed)
+            pins.add_metric([name, "drifted"], len(found.drifted))
+            pins.add_metric([name, "unpinned"], len(found.unpinned))
+            pins.add_metric([name, "missing"], len(found.missing))
         for name, session in self._state.gateway.sessions.items():
             status = session.status
             running.add_metric([name], status.calls_running)
+            silent.add_metric([name], status.counters.silent_changes)
             held_back.add_metric([name], status.circuit != "closed")
             up.add_metric([name, status.era or "unknown"], status.last_error is None and status.tools is not None)
             tools.add_metric([name], status.tools or 0)
         for name in self._state.gateway.unresolved:
             up.add_metric([name, "unknown"], 0)
-        yield from (up, tools, running, held_back)
+        yield from (up, tools, running, held_back, silent, pins)

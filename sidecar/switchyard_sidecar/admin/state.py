@@ -74,6 +74,7 @@ class State:
             "tools": {"modern": len(catalog.modern.names), "legacy": len(catalog.legacy.names)},
             "leftOut": shown(catalog.left_out),
             "conflicts": shown(catalog.conflicts),
+            "lookalikes": shown(catalog.lookalikes),
             "clients": {
                 "connections": self.accepting.open,
                 "connectionsRefused": self.accepting.refused_total,
@@ -88,6 +89,10 @@ class State:
         }
 
     def _backends(self) -> dict[str, Any]:
-        resolved = {name: shown(session.status) for name, session in self.gateway.sessions.items()}
+        pins = self.gateway.catalog.pins
+        resolved = {
+            name: shown(session.status) | ({"pins": shown(pins[name])} if name in pins else {})
+            for name, session in self.gateway.sessions.items()
+        }
         unresolved = {name: {"state": "unresolved", "lastError": why} for name, why in self.gateway.unresolved.items()}
         return resolved | unresolved
