@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# How many tests run side by side. They mostly wait, for what they started to answer or to stay silent.
+JOBS   ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup counterparts crds chart lock lint test e2e wheels demo bench soak clean
@@ -25,8 +27,8 @@ counterparts: setup  ## install the real MCP servers and clients that the tests 
 demo: setup          ## four real MCP servers of both eras, federated: list, live change, call
 	$(BIN)/python examples/demo/demo.py
 
-test: counterparts   ## every test that needs no cluster
-	$(BIN)/python -m pytest $(ARGS)
+test: counterparts   ## every test that needs no cluster; JOBS=1 runs them one after another
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(ARGS)
 
 e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leaves it, KIND_NODE_IMAGE and PYTHON_IMAGE choose images
 	$(BIN)/python -m pytest tests/e2e --timeout 600 $(ARGS)

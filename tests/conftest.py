@@ -13,6 +13,14 @@ settings.load_profile("ordinary")
 settings.register_profile("long", max_examples=10_000, deadline=None)  # pytest --hypothesis-profile=long
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where workers run tests side by side (pytest-xdist), let one have a whole file: what its tests share is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
 @pytest.fixture(autouse=True)
 def _no_blocking_calls() -> Iterator[BlockBuster]:
     """A call that blocks while the loop runs fails the test that made it, if code of the sidecar made it."""
