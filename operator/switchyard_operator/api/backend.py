@@ -123,22 +123,24 @@ class Tls(ApiModel):
 
 
 class PinnedDigest(ApiModel):
-    """The digest that one tool's definition is expected to have."""
+    """The definition of one tool that was agreed to."""
 
     tool: BackendToolName
     """The tool's own name at the backend. 1 to 512 characters."""
     sha256: Annotated[str, Text(r"[0-9a-f]{64}", 64, "64 hexadecimal digits in lower case")]
-    """SHA-256 of its canonical definition: 64 hexadecimal digits in lower case."""
+    """SHA-256 of its canonical definition, as `switchyard pin` writes it: 64 hexadecimal digits in lower case."""
 
 
 class Pinning(ApiModel):
-    """Whether a changed tool definition is noticed or hidden. Not available yet."""
+    """What is done about tools whose definition is not the one that was agreed to, or that nobody has agreed to."""
 
     mode: Literal["None", "Warn", "Enforce"] = "None"
-    """`None`: definitions are not compared. `Warn`: reported as not yet effective. `Enforce`: since it cannot be kept yet, the
-    backend is left out (`EnforceNotSupported`). Default `None`."""
+    """`None`: definitions are not compared, and `digests` have no effect. `Warn`: tools that differ from their digest, that have none,
+    or that are gone are reported (condition `Pinned`, `/status`, metrics). `Enforce`: tools that differ or have no digest are
+    neither listed nor called on any gateway, too. Default `None`."""
     digests: Annotated[tuple[PinnedDigest, ...], Field(max_length=1024), KeyedBy("tool")] = ()
-    """The expected digests, each tool once. Default: none. At most 1024."""
+    """The digests that were agreed to, each tool once; under `Enforce` a tool without one is withheld. `switchyard pin --write` writes them.
+    Default: none. At most 1024."""
 
 
 class AllowedNamespaces(ApiModel):
@@ -205,7 +207,7 @@ class MCPBackendSpec(ApiModel):
     limits: Limits = Limits()
     """What its list may cost."""
     pinning: Pinning = Pinning()
-    """Whether changed definitions are noticed or hidden. Not available yet."""
+    """What is done about tools that are not what was agreed to. Default: nothing."""
     allowed_namespaces: AllowedNamespaces = AllowedNamespaces()
     """Who may use it from other namespaces. Default: nobody."""
 
