@@ -90,7 +90,8 @@ class MCPBackendStatus(Status):
     conditions: Conditions = ()
     """`Accepted`: the resource is valid, and nothing it asks for is refused. `ResolvedRefs`: the Secrets and ConfigMaps it names
     are there and usable. `Reachable`: it answers the operator, which may see it from elsewhere than an agent does; `Unknown`
-    where it is not probed; never part of `Ready`. `Ready`: accepted and resolved. At most 16."""
+    where it is not probed; never part of `Ready`. `Pinned`: where `spec.pinning.mode` is not `None`, every tool it listed last is what
+    was pinned; never part of `Ready`. `Ready`: accepted and resolved. At most 16."""
     protocol: BackendProtocol | None = None
     """What the server speaks. Absent until it has answered."""
     server_info: ServerInfo | None = None

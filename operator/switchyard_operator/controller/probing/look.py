@@ -9,7 +9,9 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from switchyard_operator.controller.status.pinned import pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason
+from switchyard_sidecar.catalog import pins
 from switchyard_sidecar.catalog.filters import passes
 from switchyard_sidecar.catalog.snapshot import Snapshot, digest_of
 from switchyard_sidecar.config.model import Backend
@@ -88,6 +90,7 @@ def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
         server_version=peer.server.version,
         tools=len(tools),
         digest=digest_of(tools).hex(),
+        pinned=None if (found := pins.compare(config.pinning, tools, snapshot)) is None else pinned(found),
         names=tuple(tool.name for tool in tools),
     )
 

@@ -22,7 +22,15 @@ def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach, hidde
     parts = (accepted(item.faults, reports), resolved(item.faults, reports))
     ready = ready_if(parts, "is accepted, and all its references resolve")
     seen = _seen(reach, ready)
-    return Assessment(concluded((*parts, seen.condition), ready, outlook(item.faults, reports)), seen.facts)
+    return Assessment(
+        concluded((*parts, seen.condition, *_pinned(item.model, seen)), ready, outlook(item.faults, reports)),
+        seen.facts,
+    )
+
+
+def _pinned(backend: MCPBackend | None, seen: Reach) -> Iterator[Condition]:
+    if backend is not None and backend.spec.pinning.mode != "None" and seen.answer and seen.answer.pinned:
+        yield seen.answer.pinned
 
 
 def _seen(reach: Reach, ready: Condition) -> Reach:

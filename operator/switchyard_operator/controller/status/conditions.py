@@ -31,12 +31,15 @@ INJECTED: Final = "Injected"
 pods are others' to make anew."""
 REACHABLE: Final = "Reachable"
 """Of a backend: it answers the operator. Never part of ``Ready``: an outage elsewhere must not block a rollout."""
+PINNED: Final = "Pinned"
+"""Of a backend that pins tools: what it lists is what was agreed to. There once it has answered; never part of ``Ready``: what differs is
+somebody's to look at, and is withheld already where that is asked for."""
 READY: Final = "Ready"
 """The sum of the others."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
 OURS: Final = frozenset(
-    {ACCEPTED, RESOLVED_REFS, PROGRAMMED, AVAILABLE, INJECTED, REACHABLE, READY, RECONCILING, STALLED}
+    {ACCEPTED, RESOLVED_REFS, PROGRAMMED, AVAILABLE, INJECTED, REACHABLE, PINNED, READY, RECONCILING, STALLED}
 )
 """Every type of condition that is said here."""
 

@@ -16,6 +16,7 @@ from switchyard_operator.controller.status.conditions import (
     ACCEPTED,
     AVAILABLE,
     INJECTED,
+    PINNED,
     PROGRAMMED,
     REACHABLE,
     RESOLVED_REFS,
@@ -34,6 +35,7 @@ _ACTIONS: Final[Mapping[str, str]] = {
     AVAILABLE: "Deploy",
     INJECTED: "Inject",
     REACHABLE: "Probe",
+    PINNED: "ComparePins",
 }
 """What was done when it was found, by the condition that says it. The other conditions only sum these up."""
 

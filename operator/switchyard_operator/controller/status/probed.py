@@ -1,7 +1,7 @@
 """What the operator's own look at a backend brought, and when that is believed.
 
 A probe sees a backend from where the operator is, which need not be what sidecars see. Its reasons are a fixed set: nothing
-that a backend answers, but for its name and version, gets into a status.
+that a backend answers, but for its name and version, gets into a status. (Of tools, it may name those that the resource pins.)
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 
-from switchyard_operator.controller.status.conditions import REACHABLE, Condition, Truth, bounded
+from switchyard_operator.controller.status.conditions import PINNED, REACHABLE, Condition, Truth, bounded
 
 FAILURES_BELIEVED: Final = 3
 """So many probes in a row must fail before a backend counts as unreachable."""
@@ -86,6 +86,8 @@ class Answer:
     """The tools in its list, filtered as the backend's resource says."""
     digest: str
     """Of the canonical definitions of these tools; hexadecimal."""
+    pinned: Condition | None = None
+    """What its list says of the pins; ``None``: it has none to be held against."""
     names: tuple[str, ...] = field(default=(), repr=False)
     """The names of these tools; none when they are known from a status alone, which does not hold them."""
 
@@ -170,4 +172,9 @@ def _answer(status: Mapping[str, Any]) -> Answer | None:
         server_version=server["version"],
         tools=tools["count"],
         digest=tools["digest"],
+        pinned=next((_recalled(each) for each in status["conditions"] if each["type"] == PINNED), None),
     )
+
+
+def _recalled(stored: Mapping[str, Any]) -> Condition:
+    return Condition(stored["type"], Truth(stored["status"]), stored["reason"], stored["message"])
