@@ -315,8 +315,8 @@ async def stage(directory: Path) -> AsyncIterator[Stage]:
             played = Stage((sidecars[0], sidecars[1]), (ports[0], ports[1]), configs)
             played.configure(0)
             for sidecar in sidecars:
-                await sidecar.gateway.fresh()
-                assert len(sidecar.gateway.catalog.modern.names) == 2
+                await sidecar.gateway.shared.fresh()
+                assert len(sidecar.gateway.shared.catalog.modern.names) == 2
             yield played
         for sidecar in sidecars:
             await asyncio.gather(*sidecar.gateway.retire_all(), return_exceptions=True)

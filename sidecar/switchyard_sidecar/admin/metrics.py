@@ -31,24 +31,24 @@ class StateCollector(Collector):
         tools = GaugeMetricFamily(
             "switchyard_tools", "Tools in the federated list, by the reader's era.", labels=["era"]
         )
-        tools.add_metric(["modern"], len(state.gateway.catalog.modern.names))
-        tools.add_metric(["legacy"], len(state.gateway.catalog.legacy.names))
+        tools.add_metric(["modern"], len(state.gateway.shared.catalog.modern.names))
+        tools.add_metric(["legacy"], len(state.gateway.shared.catalog.legacy.names))
         yield tools
         size = GaugeMetricFamily(
             "switchyard_list_bytes",
             "Size of the definitions in the federated list, all pages together, by the reader's era.",
             labels=["era"],
         )
-        size.add_metric(["modern"], sum(map(len, state.gateway.catalog.modern.entries)))
-        size.add_metric(["legacy"], sum(map(len, state.gateway.catalog.legacy.entries)))
+        size.add_metric(["modern"], sum(map(len, state.gateway.shared.catalog.modern.entries)))
+        size.add_metric(["legacy"], sum(map(len, state.gateway.shared.catalog.legacy.entries)))
         yield size
         yield GaugeMetricFamily(
-            "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.catalog.left_out)
+            "switchyard_tools_left_out", "Tools left out of a list.", len(state.gateway.shared.catalog.left_out)
         )
         yield GaugeMetricFamily(
             "switchyard_names_look_alike",
             "Groups of exposed names that a person would take for one another, and odd names.",
-            len(state.gateway.catalog.lookalikes),
+            len(state.gateway.shared.catalog.lookalikes),
         )
         yield GaugeMetricFamily("switchyard_connections", "Connections of clients.", state.accepting.open)
         yield CounterMetricFamily(
@@ -101,7 +101,7 @@ class StateCollector(Collector):
             "Tools beside the pinned digests, where they are compared: agreed, drifted, unpinned or missing.",
             labels=["backend", "state"],
         )
-        for name, found in self._state.gateway.catalog.pins.items():
+        for name, found in self._state.gateway.shared.catalog.pins.items():
             pins.add_metric([name, "agreed"], found.agreed)
             pins.add_metric([name, "drifted"], len(found.drifted))
             pins.add_metric([name, "unpinned"], len(found.unpinned))

@@ -57,7 +57,7 @@ class State:
     def status(self) -> dict[str, Any]:
         """Everything a person asks when a list is not what it should be. No secrets."""
         gateway, service, config = self.gateway, self.service, self.service.config
-        catalog = gateway.catalog
+        catalog = gateway.shared.catalog
         return {
             "version": __version__,
             "uptimeSeconds": round(time.time() - self.started_at, 1),
@@ -89,7 +89,7 @@ class State:
         }
 
     def _backends(self) -> dict[str, Any]:
-        pins = self.gateway.catalog.pins
+        pins = self.gateway.shared.catalog.pins
         resolved = {
             name: shown(session.status) | ({"pins": shown(pins[name])} if name in pins else {})
             for name, session in self.gateway.sessions.items()

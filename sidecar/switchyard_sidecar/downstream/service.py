@@ -24,7 +24,7 @@ from switchyard_sidecar.downstream.relay import LegacyCalls, Outlet
 from switchyard_sidecar.downstream.results import project_result
 from switchyard_sidecar.downstream.sessions import Sessions
 from switchyard_sidecar.downstream.traffic import Traffic
-from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.gateway import Gateway, Lane
 from switchyard_sidecar.protocol.errors import McpError, Overloaded
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside
@@ -70,9 +70,7 @@ class Service:
         self.legacy_calls = LegacyCalls(self.tasks)
         self.express = Express(self.pace.remembered)
         self.configure(self.config, (), absence=self.absence)
-        self.gateway.on_catalog = lambda catalog: self.hub.publish(
-            {Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest}
-        )
+        self.gateway.on_catalog = self._published
 
     def configure(
         self, config: GatewayConfig, session_keys: tuple[bytes, ...], *, absence: Absence | None = None
@@ -104,15 +102,15 @@ class Service:
         Raises:
             McpError: -32602 for a bad cursor, -32603 where the failure policy allows no answer.
         """
-        catalog = self.gateway.warm() or await self.gateway.fresh()
-        return self.writer(catalog, era).write(request_id, cursor, self.gateway.ttl_ms())
+        catalog = self.gateway.shared.warm() or await self.gateway.shared.fresh()
+        return self.writer(catalog, era).write(request_id, cursor, self.gateway.shared.ttl_ms())
 
     def list_again(self, era: Era, request_id: bytes, most_bytes: int) -> tuple[bytes, ...] | None:
         """Answer ``tools/list`` and count it, if that takes neither waiting nor more than ``most_bytes``."""
         started = time.monotonic()
-        if (catalog := self.gateway.warm()) is None:
+        if (catalog := self.gateway.shared.warm()) is None:
             return None
-        body = self.writer(catalog, era).write(request_id, None, self.gateway.ttl_ms())
+        body = self.writer(catalog, era).write(request_id, None, self.gateway.shared.ttl_ms())
         if sum(map(len, body)) > most_bytes:
             return None
         self.traffic.answered("tools/list", era, 0, time.monotonic() - started)
@@ -124,9 +122,9 @@ class Service:
         Raises:
             McpError: -32602 when there is none.
         """
-        if (route := find_route(self.gateway.catalog, name, era)) is not None:
+        if (route := find_route(self.gateway.shared.catalog, name, era)) is not None:
             return route
-        if self.gateway.warm() is None and (route := find_route(await self.gateway.fresh(), name, era)) is not None:
+        if self.gateway.shared.warm() is None and (route := find_route(await self.gateway.shared.fresh(), name, era)) is not None:
             return route
         raise unknown_tool(name)
 
@@ -141,7 +139,7 @@ class Service:
         try:
             self._check_room()
             self._callers.add(caller)
-            answer = await self.gateway.call(route, call, outlet)
+            answer = await self.gateway.shared.call(route, call, outlet)
             project = partial(project_result, backend=answer.era, caller=era, server_info=self.server_info)
             result = await aside.read(project, answer.result)
             outcome = "result"
@@ -196,8 +194,16 @@ class Service:
         if len(self._callers) >= self.pace.calls:
             raise Overloaded("Too many calls under way")
 
+    def _published(self, lane: Lane) -> None:
+        if lane is self.gateway.shared:
+            catalog = lane.catalog
+            self.hub.publish({Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest})
+
     def _interest(self, interested: bool) -> None:
-        self.gateway.set_interest(interested)
+        if interested:
+            self.gateway.shared.follow()
+        else:
+            self.gateway.shared.unfollow()
         self._ended.set()
 
 

@@ -1,17 +1,19 @@
 """Where one backend is, and what every request to it carries.
 
-Requests are made from nothing but the backend's own configuration: no header of a caller is ever copied.
+Requests are made from nothing but the backend's own configuration: no header of a caller is ever copied. The one thing of a
+caller's that may go to a backend, and only to one that asks for it, is its token.
 """
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from yarl import URL
 
 from switchyard_sidecar.config.model import AuthType, Backend, Credential
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.faults import Fault
+from switchyard_sidecar.upstream.forwarded import ForwardedToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Endpoint:
 
     url: URL
     """Used verbatim: no slash is added or taken away, no escape re-written."""
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     """Configured headers, the credential, and ``Host`` where it is overridden. The protocol's own headers override them."""
     tls: ssl.SSLContext | bool
     """True: the system's certificates, if the URL is https."""
@@ -28,6 +30,8 @@ class Endpoint:
     """The name sent and verified in TLS instead of the URL's host."""
     connect_s: float
     """Limit on resolving, connecting and the TLS handshake together."""
+    token: ForwardedToken | None = None
+    """Whose header goes with every request, instead of any that is configured."""
 
 
 def address(config: Backend) -> URL:

@@ -53,6 +53,14 @@ AMBIGUOUS: Final = frozenset({401, 403, 407, 408, 429})
 """Statuses that, like 5xx, may come from whatever stands before the backend: they say nothing of the backend itself."""
 
 
+_DENIALS: Final = frozenset({"HTTP 401", "HTTP 403"})
+
+
+def is_denial(error: "Fault | McpError") -> bool:
+    """Whether whoever answered would not have what was presented (RFC 9110, sections 15.5.2 and 15.5.4)."""
+    return reason_of(error) in _DENIALS
+
+
 def is_ambiguous(status: int) -> bool:
     """Whether an HTTP status says nothing of the backend itself."""
     return status in AMBIGUOUS or status >= 500

@@ -22,7 +22,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -39,6 +39,7 @@ from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
 from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, Silent, TooLarge, Unreachable
+from switchyard_sidecar.upstream.forwarded import ForwardedToken
 from switchyard_sidecar.upstream.resolver import Resolver
 from switchyard_sidecar.upstream.tls import Contexts, settings
 
@@ -64,7 +65,7 @@ class _Request:
 
     endpoint: Endpoint
     method: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     body: bytes | None
     limits: aiohttp.ClientTimeout
 
@@ -142,8 +143,10 @@ class HttpPool:
         await self._beginnings.acquire()
         asyncio.get_running_loop().call_later(BEGINNING_S, self._beginnings.release)
 
-    async def endpoint(self, config: Backend, credentials: Mapping[str, bytes]) -> Endpoint:
-        """What is needed to talk to a backend.
+    async def endpoint(
+        self, config: Backend, credentials: Mapping[str, bytes], token: ForwardedToken | None = None
+    ) -> Endpoint:
+        """What is needed to talk to a backend. ``token``: its caller's own, for one that is to get that.
 
         Raises:
             Fault: its URL, a header or a certificate is unusable.
@@ -151,7 +154,7 @@ class HttpPool:
         url = address(config)
         headers = fixed_headers(config, credentials)
         tls = await self._contexts.get(settings(config.tls, credentials)) if url.scheme == "https" else True
-        return Endpoint(url, headers, tls, config.tls.server_name, config.timeouts.connect_ms / 1000)
+        return Endpoint(url, headers, tls, config.tls.server_name, config.timeouts.connect_ms / 1000, token)
 
     def send(
         self,
@@ -174,6 +177,8 @@ class HttpPool:
         limits = aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s, sock_read=silence_s)
         all_headers = CIMultiDict(endpoint.headers)
         all_headers.update(headers)  # whatever the case of a configured one
+        if endpoint.token is not None:
+            all_headers["Authorization"] = endpoint.token.header
         request = _Request(endpoint, method, all_headers, body, limits)
         return self._send(request, url or endpoint.url, cookies, repeatable)
 

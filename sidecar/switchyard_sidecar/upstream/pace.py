@@ -60,6 +60,10 @@ class Pace:
     """An upstream session used for calls is ended after this long without one."""
     sessions: int = 256
     """Upstream sessions for calls, of one backend."""
+    lanes: int = 256
+    """Callers at once whose own tokens go to backends. Each costs a session and a change stream with each such backend."""
+    lane_idle_s: float = 300.0
+    """The sessions of such a caller are ended after this long without a request of its, a call or an open stream."""
     calls: int = 256
     """Calls in flight, of one backend: an eighth of all that the endpoint takes, so that one which hangs leaves room."""
     outages: int = 3

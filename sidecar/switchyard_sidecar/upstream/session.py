@@ -11,7 +11,9 @@ Theory of operation:
    between that read and the opening would go unseen, so the list is read again once the stream is open. The same goes for
    every stream that is opened after one was lost, and for every attempt at it that fails.
 4. The last good snapshot is kept, whatever happens. Whoever owns the session is told of each change to what it shows.
-5. Calls wait for none of this: they use what was last known of the backend, even while its list cannot be read; only if
+5. A session that presents its caller's own token belongs to that caller: what it had read goes when the backend will have the
+   token no more, and another token is tried at once.
+6. Calls wait for none of this: they use what was last known of the backend, even while its list cannot be read; only if
    they fail as well are they held back (:mod:`admission`), and a list that is read lets them go on.
 """
 
@@ -42,6 +44,7 @@ from switchyard_sidecar.upstream.deadline import within
 from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import BackendUnavailable, Fault, reason_of
 from switchyard_sidecar.upstream.fetch import read_list
+from switchyard_sidecar.upstream.forwarded import ForwardedToken
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.modern import ModernPeer
@@ -63,7 +66,8 @@ MAX_LOGGED: Final = 20
 class BackendSession:
     """One backend with one credential. Made and used in one event loop; lives while :meth:`run` does.
 
-    ``credentials`` are the contents of the files that ``config`` names. ``seed`` is what is shown until the first answer.
+    ``credentials`` are the contents of the files that ``config`` names; ``token`` is the one of the only caller, if that is
+    what the backend gets. ``seed`` is what is shown until the first answer.
     ``on_change`` is called, and must not block, when what the session shows has changed or a read has ended.
     """
 
@@ -77,9 +81,11 @@ class BackendSession:
         seed: Snapshot | None = None,
         pace: Pace = PACE,
         jitter: Callable[[], float] = random.random,
+        token: ForwardedToken | None = None,
     ) -> None:
         self.config: Final = config
         self._credentials = credentials
+        self._token = token
         self._http = http
         self._on_change = on_change
         self._pace = pace
@@ -89,6 +95,8 @@ class BackendSession:
         self._snapshot = seed
         self._answered = False
         self._error: str | None = None
+        self._is_denied = False  # and that because of what is presented
+        self._retried = asyncio.Event()  # set when a failing backend is not to be waited for any longer
         self._losses = 0  # connections in a row that did not last
         self._last_success_at: float | None = None
         self._next_attempt: float | None = None
@@ -193,6 +201,13 @@ class BackendSession:
         if not self._answered:
             self._snapshot = None
 
+    def presents_another_token(self) -> None:
+        """The caller has renewed its token: a backend that would not have the one before is tried again at once."""
+        if self._is_denied:
+            self._is_denied, self._error, self._next_attempt = False, None, None
+            self._retried.set()
+            self._tell()
+
     def forget(self, principal: str) -> None:
         """End the session with a legacy backend that was held for a principal's calls."""
         if self._sessions is not None:
@@ -278,7 +293,13 @@ class BackendSession:
             self._losses = 0
         self._losses += 1
         if self._losses > 1 or not was_well or not faults.is_changed(error):
-            await asyncio.sleep(self._failed(error))
+            await self._rest(self._failed(error))
+
+    async def _rest(self, delay_s: float) -> None:
+        self._retried.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay_s):
+                await self._retried.wait()
 
     async def _connection(self, peer: ModernPeer | LegacySession, errands: Errands) -> Fault | McpError:
         """Follow the backend until a read fails; return why."""
@@ -300,7 +321,7 @@ class BackendSession:
 
     async def _connected(self, errands: Errands) -> ModernPeer | LegacySession:
         if self._wire is None:
-            endpoint = await self._http.endpoint(self.config, self._credentials)
+            endpoint = await self._http.endpoint(self.config, self._credentials, self._token)
             self._wire = Wire(self.config.id, self._http, endpoint, self._pace, errands, self._notified, self._ids)
             self._begun.set()
         await self._http.turn_to_begin()
@@ -346,7 +367,7 @@ class BackendSession:
         previous, self._snapshot = self._snapshot, snapshot
         changed = previous is None or previous.digest != snapshot.digest
         self._refresh.brought(self._loop.time(), ttl_s=snapshot.ttl_ms / 1000, changed=changed)
-        self._answered, self._error, self._next_attempt = True, None, None
+        self._answered, self._error, self._next_attempt, self._is_denied = True, None, None, False
         self._last_success_at = time.time()
         self._counters.reads += 1
         self._admission.answered()
@@ -372,6 +393,9 @@ class BackendSession:
         if reason != self._error:
             log.warning("backend_failing", backend=self.config.id, reason=reason)
         self._error = reason
+        self._is_denied = self._token is not None and faults.is_denial(error)
+        if self._is_denied:
+            self._snapshot = None
         self._begun.set()
         self._counters.failures += 1
         delay_s = self._pace.backoff.delay_s(self._losses, self._jitter)

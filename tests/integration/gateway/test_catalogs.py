@@ -12,7 +12,8 @@ from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.config.apply import Applied, plan
 from switchyard_sidecar.config.load import Loaded
 from switchyard_sidecar.config.model import Backend, GatewayConfig, Naming
-from switchyard_sidecar.gateway import MUCH, Gateway
+from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.gateway.lane import MUCH
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
 
@@ -33,7 +34,7 @@ class Scene:
         self.published: list[Catalog] = []
         self._backend = backend
         self._applied: Applied | None = None
-        gateway.on_catalog = self.published.append
+        gateway.on_catalog = lambda lane: self.published.append(lane.catalog)
 
     def apply(self, separator: str) -> None:
         """Take over a config that differs in this."""
@@ -50,7 +51,7 @@ async def scene(*names: str, ttl_ms: int = 600_000) -> AsyncIterator[Scene]:
         played = Scene(gateway, backend)
         try:
             played.apply("-")
-            await gateway.fresh()
+            await gateway.shared.fresh()
             played.published.clear()
             yield played
         finally:
@@ -74,8 +75,8 @@ async def test_small_catalog_is_there_at_once() -> None:
     """A thread would only cost time."""
     async with scene("t", "u") as played:
         played.apply("_")
-        assert played.gateway.warm() is played.gateway.catalog
-        assert played.gateway.catalog.modern.names == ("b_t", "b_u")
+        assert played.gateway.shared.warm() is played.gateway.shared.catalog
+        assert played.gateway.shared.catalog.modern.names == ("b_t", "b_u")
 
 
 async def test_large_catalog_is_made_in_a_thread() -> None:
@@ -83,14 +84,14 @@ async def test_large_catalog_is_made_in_a_thread() -> None:
     async with scene(*LARGE) as played:
         with busy_thread() as gate:
             played.apply("_")
-            asking = [asyncio.create_task(played.gateway.fresh()) for _ in range(3)]
+            asking = [asyncio.create_task(played.gateway.shared.fresh()) for _ in range(3)]
             await asyncio.sleep(0)
-            assert played.gateway.warm() is None
-            assert "b-t0000" in played.gateway.catalog.routes
+            assert played.gateway.shared.warm() is None
+            assert "b-t0000" in played.gateway.shared.catalog.routes
             gate.set()
             lists = await asyncio.gather(*asking)
         assert [catalog.modern.names[0] for catalog in lists] == ["b_t0000"] * 3
-        assert played.published == [played.gateway.warm()]
+        assert played.published == [played.gateway.shared.warm()]
 
 
 async def test_catalog_of_a_former_config_is_never_published() -> None:
@@ -99,7 +100,7 @@ async def test_catalog_of_a_former_config_is_never_published() -> None:
         with busy_thread() as gate:
             played.apply("_")
             played.apply(".")
-            asking = asyncio.create_task(played.gateway.fresh())
+            asking = asyncio.create_task(played.gateway.shared.fresh())
             gate.set()
             assert (await asking).modern.names[0] == "b.t0000"
         assert [catalog.modern.names[0] for catalog in played.published] == ["b.t0000"]
@@ -109,7 +110,7 @@ async def test_new_config_is_published_even_if_nobody_asks() -> None:
     """Who subscribes must hear of it."""
     async with scene(*LARGE) as played:
         heard = asyncio.get_running_loop().create_future()
-        played.gateway.on_catalog = heard.set_result
+        played.gateway.on_catalog = lambda lane: heard.set_result(lane.catalog)
         with busy_thread() as gate:
             played.apply("_")
             played.apply(".")
@@ -120,6 +121,6 @@ async def test_new_config_is_published_even_if_nobody_asks() -> None:
 async def test_all_who_wait_for_one_read_share_one_catalog() -> None:
     """However many ask at once, a list that has gone stale is read once, and merged once."""
     async with scene("t", ttl_ms=0) as played:
-        lists = await asyncio.gather(*(played.gateway.fresh() for _ in range(5)))
+        lists = await asyncio.gather(*(played.gateway.shared.fresh() for _ in range(5)))
         assert len(set(map(id, lists))) == 1
         assert played.published == lists[:1]

@@ -1,0 +1,10 @@
+"""The gateway itself: it runs backends, makes catalogs of what they list, and keeps apart what belongs to one caller.
+
+:mod:`backends` runs sessions with backends, :mod:`lane` makes the catalog that its callers see, :mod:`lanes` keeps the lanes
+of callers whose own tokens go to backends, and :mod:`gateway` puts them together.
+"""
+
+from switchyard_sidecar.gateway.gateway import Gateway
+from switchyard_sidecar.gateway.lane import Lane
+
+__all__ = ["Gateway", "Lane"]

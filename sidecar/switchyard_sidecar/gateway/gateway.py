@@ -1,0 +1,80 @@
+"""One config's backends and lanes, and the one way in which they change.
+
+Backends that know nothing of who calls are asked once for all callers, and make the lane that callers share. Where backends
+get their callers' own tokens (``auth: Forward``), such callers have lanes of their own.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from switchyard_sidecar.access.caller import Caller
+from switchyard_sidecar.config.apply import Applied
+from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.gateway.backends import Backends
+from switchyard_sidecar.gateway.lane import Lane
+from switchyard_sidecar.gateway.lanes import Lanes, is_forwarding
+from switchyard_sidecar.upstream.http import HttpPool
+from switchyard_sidecar.upstream.pace import Pace
+from switchyard_sidecar.upstream.session import BackendSession
+
+
+class Gateway:
+    """Runs the backends of one config. Sessions live in ``tasks``, whose owner outlives this object."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, config: GatewayConfig, pace: Pace) -> None:
+        self.on_catalog: Callable[[Lane], None] = lambda _: None
+        """Called with each lane that has a new catalog, after that can be read."""
+        self.shared = Lane(config, self._told, ready=True)
+        """The lane of all who have none of their own."""
+        self._backends = Backends(tasks, http, pace, self._changed)
+        self._lanes = Lanes(tasks, http, pace, self.shared, self._told)
+
+    @property
+    def sessions(self) -> Mapping[str, BackendSession]:
+        """Sessions that all callers share, by backend id, in the gateway's order."""
+        return {name: running.session for name, running in self._backends.running.items()}
+
+    @property
+    def forwarded(self) -> Mapping[str, list[BackendSession]]:
+        """By backend that gets its callers' own tokens: the sessions with it, whosever they are."""
+        return self._lanes.sessions
+
+    @property
+    def callers_lanes(self) -> int:
+        """How many callers have lanes of their own."""
+        return len(self._lanes)
+
+    @property
+    def unresolved(self) -> Mapping[str, str]:
+        """Backends that cannot be asked, and why."""
+        return {each.id: each.unresolved for each in self.shared.config.backends if each.unresolved is not None}
+
+    def lane(self, caller: Caller) -> Lane:
+        """What this caller gets to see and to call, for this request.
+
+        Raises:
+            Overloaded: the caller needs a lane of its own, and there are too many in use.
+        """
+        return self._lanes.of(caller) or self.shared
+
+    def apply(self, applied: Applied) -> None:
+        """Take over a config: start, restart and end what it says, leave the rest alone."""
+        self._backends.apply({name: each for name, each in applied.backends.items() if not is_forwarding(each)})
+        self._lanes.apply(applied, self._backends.running)
+        self.shared.configure(applied.config, self._backends.running)
+
+    def retire_all(self) -> list["asyncio.Task[None]"]:
+        """End every session, whatever it carries; give the tasks to wait for."""
+        return [*(running.end() for running in self._backends.running.values()), *self._lanes.end_all()]
+
+    def forget(self, principal: str) -> None:
+        """End the sessions with backends that belong to one ended session of a client."""
+        self._backends.forget(principal)
+        self._lanes.forget(principal)
+
+    def _changed(self) -> None:
+        self.shared.changed()
+        self._lanes.changed()
+
+    def _told(self, lane: Lane) -> None:
+        self.on_catalog(lane)
