@@ -1,7 +1,7 @@
 """``switchyard compile``: print what the operator would write for each gateway. Equal files give equal output.
 
 Secrets are not shown unless asked for. Nor are revisions and the key they are made with: the operator's key is random, and a
-digest under a known key would tell a weak secret to whoever reads the output.
+digest under a known key would tell a weak secret to whoever reads the output. Issuer and keys of service accounts are the cluster's.
 """
 
 import argparse
@@ -13,8 +13,9 @@ import yaml
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.cli.inputs import describe, describe_unused, gateways, read
-from switchyard_operator.compile import CompiledGateway, GatewayRefused, Report, Severity, compile_gateway
+from switchyard_operator.compile import CompiledGateway, Report, Severity, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
+from switchyard_operator.compile.authentication import MADE_BY_THE_OPERATOR
 from switchyard_operator.compile.children import TooLarge, config_map, secret
 from switchyard_operator.compile.rendering import render
 from switchyard_operator.manifests.sources import Sources
@@ -28,23 +29,20 @@ _KEY_MADE_BY_OPERATOR: Final = "<made by the operator>"
 def run(arguments: argparse.Namespace) -> int:
     """Print the objects of one gateway or of all.
 
-    Exit code 1 when something that was asked for is left out; 2 when a gateway is refused, or too large for a cluster.
+    Exit code 1 when something that was asked for is left out; 2 when a gateway is too large for a cluster.
     """
     manifests = read(Sources.of(arguments.files))
     reports: list[Report] = list(idle_aliases(manifests.objects))
-    refused = False
+    too_large = False
     for key in gateways(manifests, arguments.gateway):
-        try:
-            compiled = compile_gateway(manifests.objects, key, revision_key=None, cluster=True)
-        except GatewayRefused as refusal:
-            refused = True
-            reports += refusal.reports
-            continue
+        compiled = compile_gateway(
+            manifests.objects, key, revision_key=None, cluster=True, service_accounts=MADE_BY_THE_OPERATOR
+        )
         reports += compiled.reports
         try:
             children = list(_children(compiled, show_secrets=arguments.show_secrets))
         except TooLarge as error:
-            refused = True
+            too_large = True
             print(f"error: MCPGateway {key}: {error}", file=sys.stderr)  # noqa: T201
             continue
         for child in children:
@@ -52,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     lines = dict.fromkeys(describe(report, manifests) for report in reports)
     for line in (*describe_unused(manifests), *lines):
         print(line, file=sys.stderr)  # noqa: T201
-    if refused:
+    if too_large:
         return 2
     return 1 if any(report.severity is Severity.ERROR for report in reports) else 0
 

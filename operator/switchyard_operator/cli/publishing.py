@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from switchyard_operator.api.resource import Key, Ref
-from switchyard_operator.cli.inputs import describe, only_gateway, read
+from switchyard_operator.cli.inputs import only_gateway, read
 from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_operator.cli.voice import Voice
-from switchyard_operator.compile import CompiledGateway, GatewayRefused, Reason, Report, Severity, compile_gateway
+from switchyard_operator.compile import CompiledGateway, Reason, Report, Severity, compile_gateway
 from switchyard_operator.compile.aliases import idle_aliases
 from switchyard_operator.compile.directory import write
 from switchyard_operator.manifests.sources import Sources
@@ -40,10 +40,7 @@ class Publisher:
         """
         manifests = read(self.sources)
         gateway = only_gateway(manifests, self._gateway)
-        try:
-            compiled = compile_gateway(manifests.objects, gateway, revision_key=self._key)
-        except GatewayRefused as refusal:
-            raise UnusableInput(describe(report, manifests) for report in refusal.reports) from None
+        compiled = compile_gateway(manifests.objects, gateway, revision_key=self._key)
         try:
             write(self.directory, compiled.files())
         except OSError as error:

@@ -1,12 +1,11 @@
 """From resources to what one sidecar is given: config, credentials and reports. Pure, but for :mod:`.directory`."""
 
-from switchyard_operator.compile.gateway import CompiledGateway, GatewayRefused, compile_gateway
+from switchyard_operator.compile.gateway import CompiledGateway, compile_gateway
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
 
 __all__ = [
     "CompiledGateway",
-    "GatewayRefused",
     "Objects",
     "Reason",
     "Report",

@@ -95,12 +95,6 @@ def gateway_not_found(alias: MCPToolAlias, index: int, gateway: Key) -> Report:
     return _on(alias, path, Reason.GATEWAY_NOT_FOUND, f"there is no MCPGateway {gateway}")
 
 
-def gateway_refused(alias: MCPToolAlias, gateway: Key) -> Report:
-    """Says that a gateway is not served at all, so that nothing acts on it."""
-    message = f"gateway {gateway} is refused; the alias takes effect there when it is served"
-    return _on(alias, ("spec", "gatewayRefs"), Reason.GATEWAY_REFUSED, message)
-
-
 def no_gateway(alias: MCPToolAlias) -> Report:
     """Says that an alias which names no gateway acts on none."""
     message = f"no gateway of namespace {alias.key.namespace} includes backend {target(alias)}; the alias has no effect"

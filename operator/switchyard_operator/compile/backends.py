@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from switchyard_operator.api.backend import MCPBackend, ServiceRef
+from switchyard_operator.api.backend import MCPBackend, Pinning, ServiceRef
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.gateway import BackendEntry
 from switchyard_operator.api.resource import Key, Ref
@@ -30,7 +30,7 @@ _EVERY_TOOL: Final = ToolFilter()
 def findings(
     backend: MCPBackend, objects: Objects, *, cluster: bool, hidden: Collection[Key] = ()
 ) -> tuple[Report, ...]:
-    """What is to be said of a backend whoever uses it: references that lead nowhere, fields of later releases.
+    """What is to be said of a backend whoever uses it: references that lead nowhere.
 
     ``hidden`` are Secrets that are known to exist without the label by which they are seen.
     """
@@ -45,6 +45,13 @@ def credential_of(prefix: str, content: bytes, revision_key: bytes) -> config.Cr
     """
     said = revision(revision_key, content)
     return config.Credential(file=f"{prefix}{said[:_DIGITS_IN_NAMES]}", revision=said)
+
+
+def credential_for(material: Material, revision_key: bytes | None) -> config.Credential:
+    """The credential with this material. Without a key of revisions, all have the same."""
+    if revision_key is None:
+        return config.Credential(file=material.file, revision=UNKNOWN_REVISION)
+    return credential_of(f"{material.file}-", material.content, revision_key)
 
 
 def left_out(key: Key, prefix: str | None, reason: str) -> config.Backend:
@@ -76,6 +83,8 @@ class BackendCompiler:
     cluster: bool
     revision_key: bytes | None
     """The key of revisions. ``None``: none is at hand, and every credential has the same revision."""
+    authenticates: bool = False
+    """Whether the gateway knows its callers."""
 
     def section(self, member: Member, prefix: str | None) -> Section:
         """The member's section."""
@@ -89,6 +98,13 @@ class BackendCompiler:
             )
             report = self._on_gateway(member, Reason.CREDENTIALS_WITHHELD, message)
             return Section(left_out(member.key, prefix, Reason.CREDENTIALS_WITHHELD), reports=(report,))
+        if backend.spec.auth.type == "Forward" and self.authenticates and not backend.spec.auth.audiences:
+            message = (
+                f"{member.key} wants callers' tokens, which are made for this gateway: it must say for which audience it takes them "
+                "(spec.auth.audiences of the backend)"
+            )
+            report = self._on_gateway(member, Reason.FORWARD_WITHOUT_AUDIENCE, message)
+            return Section(left_out(member.key, prefix, Reason.FORWARD_WITHOUT_AUDIENCE), reports=(report,))
         return self._permitted(member, prefix, backend)
 
     def _not_found(self, member: Member, prefix: str | None, backend: MCPBackend | None) -> Section:
@@ -109,7 +125,9 @@ class BackendCompiler:
     def _permitted(self, member: Member, prefix: str | None, backend: MCPBackend) -> Section:
         followed = dict(Credentials(self.objects, member.key.namespace, self.cluster).of(backend))
         material = {
-            path: (self._credential(each), each) for path, each in followed.items() if isinstance(each, Material)
+            path: (credential_for(each, self.revision_key), each)
+            for path, each in followed.items()
+            if isinstance(each, Material)
         }
         reports = _findings(backend, followed)
         errors = [report for report in reports if report.severity is Severity.ERROR]
@@ -124,11 +142,6 @@ class BackendCompiler:
             {credential.file: each.content for credential, each in material.values()},
             tuple(reports),
         )
-
-    def _credential(self, material: Material) -> config.Credential:
-        if self.revision_key is None:
-            return config.Credential(file=material.file, revision=UNKNOWN_REVISION)
-        return credential_of(f"{material.file}-", material.content, self.revision_key)
 
     def _complete(
         self,
@@ -158,7 +171,11 @@ class BackendCompiler:
                 )
                 for index, header in enumerate(spec.headers)
             ),
-            auth=config.Auth(type=config.AuthType(spec.auth.type), credential=credential("auth", "secretKeyRef")),
+            auth=config.Auth(
+                type=config.AuthType(spec.auth.type),
+                credential=credential("auth", "secretKeyRef"),
+                audiences=spec.auth.audiences,
+            ),
             tls=config.Tls(
                 ca=credential("tls", "caRef"),
                 client_certificate=credential("tls", "clientCertificateRef"),
@@ -187,6 +204,7 @@ class BackendCompiler:
                 bytes=spec.limits.total_bytes.bytes,
                 tool_bytes=spec.limits.tool_bytes.bytes,
             ),
+            pinning=_pinning(spec.pinning),
         )
 
     def _on_gateway(self, member: Member, reason: Reason, message: str) -> Report:
@@ -197,33 +215,19 @@ def _url_of_service(service: ServiceRef, key: Key) -> str:
     return f"{service.scheme}://{service.name}.{key.namespace}.svc:{service.port}{service.path}"
 
 
+def _pinning(declared: Pinning) -> config.Pinning:
+    if declared.mode == "None":
+        return config.Pinning()
+    digests = tuple(config.Pin(tool=each.tool, sha256=each.sha256) for each in declared.digests)
+    return config.Pinning(mode=declared.mode, digests=digests)
+
+
 def _findings(backend: MCPBackend, followed: Mapping[FieldPath, Material | Unresolved]) -> list[Report]:
     unresolved = (each for each in followed.values() if isinstance(each, Unresolved))
     return [
-        *(
-            _on(backend, Severity.ERROR, each.field, each.reason, f"{each.message}; the backend is left out")
-            for each in unresolved
-        ),
-        *_not_available(backend),
+        _on(backend, Severity.ERROR, each.field, each.reason, f"{each.message}; the backend is left out")
+        for each in unresolved
     ]
-
-
-def _not_available(backend: MCPBackend) -> list[Report]:
-    """Fields of later releases. Where ignoring one would open what it is meant to close, the backend is left out."""
-    reports = []
-    if backend.spec.auth.type == "Forward":
-        message = "Forward is not available yet; the backend is left out rather than asked without the caller's token"
-        path: FieldPath = ("spec", "auth", "type")
-        reports.append(_on(backend, Severity.ERROR, path, Reason.FORWARD_NOT_SUPPORTED, message))
-    if backend.spec.pinning.mode == "Enforce":
-        message = "Enforce is not available yet; the backend is left out rather than listed with definitions unchecked"
-        path = ("spec", "pinning", "mode")
-        reports.append(_on(backend, Severity.ERROR, path, Reason.ENFORCE_NOT_SUPPORTED, message))
-    if backend.spec.pinning.mode == "Warn":
-        message = "Warn has no effect yet: definitions are not compared with the pinned digests"
-        path = ("spec", "pinning", "mode")
-        reports.append(_on(backend, Severity.WARNING, path, Reason.NOT_YET_EFFECTIVE, message))
-    return reports
 
 
 def _on(backend: MCPBackend, severity: Severity, path: FieldPath, reason: Reason, message: str) -> Report:

@@ -1,6 +1,6 @@
-"""From a backend's references to the bytes of credential files.
+"""From references of backends and gateways to the bytes of credential files.
 
-Each reference is resolved on its own, so that all that is wrong with a backend is said at once. A file is named after what it
+Each reference is resolved on its own, so that all that is wrong with an object is said at once. A file is named after what it
 was read from; where revisions are known, a part of the revision is added (:mod:`.backends`).
 """
 
@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.fields import FieldPath
+from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.http import bearer_token_fault, header_value_fault
 from switchyard_operator.api.references import CaRef, ClientCertificateRef, SecretKeyRef
 from switchyard_operator.api.resource import CREDENTIAL_LABEL, Key
@@ -20,25 +21,42 @@ from switchyard_operator.compile.reports import Reason
 
 Reference: TypeAlias = SecretKeyRef | CaRef | ClientCertificateRef
 
-_BEARER: Final[FieldPath] = ("spec", "auth", "secretKeyRef")
+_AUTH: Final[FieldPath] = ("spec", "auth")
+"""Below, a Secret's key holds a token and nothing else."""
 
 
-def secrets_of(backend: MCPBackend) -> set[Key]:
-    """The Secrets that a backend refers to."""
+def secrets_of(declared: MCPBackend | MCPGateway) -> set[Key]:
+    """The Secrets that an object refers to."""
     return {
-        Key(backend.key.namespace, ref.name)
-        for _, ref in _references(backend)
+        Key(declared.key.namespace, ref.name)
+        for _, ref in references_of(declared)
         if not isinstance(ref, CaRef) or ref.kind == "Secret"
     }
 
 
-def _references(backend: MCPBackend) -> Iterator[tuple[FieldPath, Reference]]:
+def references_of(declared: MCPBackend | MCPGateway) -> Iterator[tuple[FieldPath, Reference]]:
+    """All references of an object to Secrets and ConfigMaps, by the paths of their fields."""
+    return _of_gateway(declared) if isinstance(declared, MCPGateway) else _of_backend(declared)
+
+
+def _of_gateway(gateway: MCPGateway) -> Iterator[tuple[FieldPath, Reference]]:
+    auth = gateway.spec.auth
+    if auth is None:
+        return
+    for index, issuer in enumerate(auth.jwt):
+        if issuer.ca_ref is not None:
+            yield (*_AUTH, "jwt", index, "caRef"), issuer.ca_ref
+    for index, token in enumerate(auth.tokens):
+        yield (*_AUTH, "tokens", index, "secretKeyRef"), token.secret_key_ref
+
+
+def _of_backend(backend: MCPBackend) -> Iterator[tuple[FieldPath, Reference]]:
     spec = backend.spec
     for index, header in enumerate(spec.headers):
         if header.value_from is not None:
             yield ("spec", "headers", index, "valueFrom", "secretKeyRef"), header.value_from.secret_key_ref
     if spec.auth.secret_key_ref is not None:
-        yield _BEARER, spec.auth.secret_key_ref
+        yield (*_AUTH, "secretKeyRef"), spec.auth.secret_key_ref
     if spec.tls.ca_ref is not None:
         yield ("spec", "tls", "caRef"), spec.tls.ca_ref
     if spec.tls.client_certificate_ref is not None:
@@ -71,7 +89,7 @@ class _Failure(Exception):  # noqa: N818 - internal, turned into Unresolved
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Follows the references of one backend."""
+    """Follows the references of one object."""
 
     objects: Objects
     namespace: str
@@ -80,12 +98,18 @@ class Credentials:
     hidden: Collection[Key] = ()
     """Secrets that are known to exist without the label."""
 
-    def of(self, backend: MCPBackend) -> Iterator[tuple[FieldPath, Material | Unresolved]]:
-        """Every reference of the backend by the path of its field, resolved or not."""
-        for path, ref in _references(backend):
-            yield path, self._follow(path, ref, bearer=path == _BEARER)
+    def of(self, declared: MCPBackend | MCPGateway) -> Iterator[tuple[FieldPath, Material | Unresolved]]:
+        """Every reference of the object by the path of its field, resolved or not."""
+        for path, ref in references_of(declared):
+            yield path, self._follow(path, ref, bearer=path[:2] == _AUTH)
 
-    def _follow(self, path: FieldPath, ref: Reference, *, bearer: bool = False) -> Material | Unresolved:
+    def held(self) -> Iterator[Material]:
+        """Every key of every Secret that may be referred to."""
+        for place, secret in self.objects.secrets.within(self.namespace).items():
+            if not self.require_label or secret.labels.get(CREDENTIAL_LABEL) == "true":
+                yield from (self._material("Secret", place.name, key, each) for key, each in secret.data.items())
+
+    def _follow(self, path: FieldPath, ref: Reference, *, bearer: bool) -> Material | Unresolved:
         try:
             match ref:
                 case SecretKeyRef():

@@ -1,7 +1,7 @@
 """One gateway: from everything declared to everything its sidecar is given.
 
-Pure: equal objects and an equal key give equal bytes. What does not resolve is reported and costs itself alone; a gateway is
-refused as a whole only when serving it would open what a field of a later release is meant to close.
+Pure: equal objects and an equal key give equal bytes. What does not resolve is reported and costs itself alone. What says who is let in
+and who sees what is never left out: a part of it that does not resolve lets nobody in.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from typing import Final
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.compile.aliases import aliases
+from switchyard_operator.compile.authentication import ServiceAccountIssuer, authentication
 from switchyard_operator.compile.backends import BackendCompiler, credential_of
 from switchyard_operator.compile.children import child_key
 from switchyard_operator.compile.members import members
@@ -40,14 +41,6 @@ class CompiledGateway:
         return {config.CONFIG_FILE: render(self.config), **self.credentials}
 
 
-class GatewayRefused(Exception):  # noqa: N818 - the name says it
-    """The gateway asks for protection that is not available yet, so that it must not be served at all."""
-
-    def __init__(self, reports: tuple[Report, ...]) -> None:
-        super().__init__("\n".join(map(str, reports)))
-        self.reports = reports
-
-
 def compile_gateway(
     objects: Objects,
     gateway: Key,
@@ -55,36 +48,43 @@ def compile_gateway(
     revision_key: bytes | None,
     session_keys: tuple[bytes, ...] = (),
     cluster: bool = False,
+    service_accounts: ServiceAccountIssuer | None = None,
 ) -> CompiledGateway:
     """Compile one of the gateways in ``objects``.
 
     ``revision_key`` is the random key of credential revisions; it becomes part of the credentials. ``None`` leaves it out and gives
     every credential the same revision, for output that is looked at and not served. ``session_keys`` are those of a gateway in mode
     ``Deployment``, at most two, the one that signs first. ``cluster`` says that Secrets must carry the label by which their
-    owners let the operator see them, and that cluster addresses can be reached.
+    owners let the operator see them, and that cluster addresses can be reached. ``service_accounts`` is the issuer of the cluster's service
+    accounts, if it is known.
 
-    Raises :class:`GatewayRefused`, and ``KeyError`` when there is no such gateway.
+    Raises ``KeyError`` when there is no such gateway.
     """
     declared = objects.gateways[gateway]
-    refusals = tuple(_refusals(declared))
-    if refusals:
-        raise GatewayRefused(refusals)
     included, reports = members(declared, objects)
     chosen = prefixes(declared, included)
-    compiler = BackendCompiler(objects, gateway, cluster, revision_key)
+    admission = authentication(
+        declared, objects, cluster=cluster, revision_key=revision_key, service_accounts=service_accounts
+    )
+    compiler = BackendCompiler(objects, gateway, cluster, revision_key, authenticates=admission.section is not None)
     sections = [compiler.section(member, prefix) for member, prefix in zip(included, chosen, strict=True)]
     renamed, alias_reports = aliases(declared, {member.key for member in included}, objects)
     composed = _config(declared, tuple(section.backend for section in sections), renamed, cluster=cluster)
-    credentials: dict[str, bytes] = {}
+    composed = _guarded(composed, admission.section, _visibility(declared))
+    credentials = {**admission.files}
+    for section in sections:
+        credentials |= section.files
     if revision_key is not None:
         signing = {credential_of(SESSION_KEY_PREFIX, key, revision_key): key for key in session_keys}
         composed = _signed(composed, tuple(signing))
-        credentials = {config.CREDENTIAL_KEY_FILE: revision_key, **{each.file: key for each, key in signing.items()}}
+        credentials |= {config.CREDENTIAL_KEY_FILE: revision_key, **{each.file: key for each, key in signing.items()}}
     return CompiledGateway(
         config=sealed(composed),
-        credentials=credentials | {file: content for section in sections for file, content in section.files.items()},
+        credentials=credentials,
         reports=(
             *_without_effect(declared),
+            *_open_to_everyone(declared),
+            *admission.reports,
             *reports,
             *shared_names(declared, included, chosen),
             *(report for section in sections for report in section.reports),
@@ -94,8 +94,12 @@ def compile_gateway(
 
 
 def withdrawn(gateway: MCPGateway, *, revision_key: bytes) -> CompiledGateway:
-    """What a refused gateway's sidecars are given: no backend, so that what they served before ends."""
-    return CompiledGateway(sealed(_config(gateway, (), (), cluster=True)), {config.CREDENTIAL_KEY_FILE: revision_key})
+    """What the sidecars of a gateway that ends are given: no backend, so that what they served before ends; and for nobody, if it was for some."""
+    composed = _config(gateway, (), (), cluster=True)
+    if gateway.spec.auth is not None:
+        # Not required: where there is nothing to call, a sidecar that does not know the section must end all the same.
+        composed = composed.model_copy(update={"authentication": config.Authentication()})
+    return CompiledGateway(sealed(composed), {config.CREDENTIAL_KEY_FILE: revision_key})
 
 
 def _config(
@@ -130,15 +134,33 @@ def _config(
     )
 
 
-def _refusals(gateway: MCPGateway) -> Iterator[Report]:
-    if gateway.spec.auth is not None:
-        message = "auth is not available yet; the gateway is refused rather than served to everyone: remove spec.auth"
-        yield _on(gateway, Severity.ERROR, "auth", Reason.AUTH_NOT_SUPPORTED, message)
-    if gateway.spec.visibility is not None:
-        message = (
-            "visibility is not available yet; the gateway is refused rather than shown to all: remove spec.visibility"
-        )
-        yield _on(gateway, Severity.ERROR, "visibility", Reason.VISIBILITY_NOT_SUPPORTED, message)
+def _guarded(
+    composed: config.GatewayConfig, section: config.Authentication | None, visibility: config.Visibility | None
+) -> config.GatewayConfig:
+    """The config with what limits who is let in and who sees what. A sidecar that does not know it must not serve without."""
+    guards = {"authentication": section, "visibility": visibility}
+    requires = [name for name, guard in guards.items() if guard is not None]
+    if any(backend.pinning.mode != "None" for backend in composed.backends):
+        requires.append("backends.pinning")
+    return composed.model_copy(update=guards | {"requires": (*composed.requires, *requires)})
+
+
+def _visibility(gateway: MCPGateway) -> config.Visibility | None:
+    declared = gateway.spec.visibility
+    if declared is None:
+        return None
+    return config.Visibility(
+        default=declared.default,
+        rules=tuple(
+            config.VisibilityRule(
+                when=tuple(
+                    config.Condition(claim=each.claim, any_of=each.any_of, none_of=each.none_of) for each in rule.when
+                ),
+                tools=config.ToolFilter(include=rule.tools.include, exclude=rule.tools.exclude),
+            )
+            for rule in declared.rules_
+        ),
+    )
 
 
 def _service_hosts(gateway: Key) -> tuple[str, ...]:
@@ -151,6 +173,13 @@ def _service_hosts(gateway: Key) -> tuple[str, ...]:
 def _signed(composed: config.GatewayConfig, keys: tuple[config.Credential, ...]) -> config.GatewayConfig:
     names = ("session_key", "previous_session_key")
     return composed.model_copy(update=dict(zip(names, keys, strict=False)))
+
+
+def _open_to_everyone(gateway: MCPGateway) -> Iterator[Report]:
+    spec = gateway.spec
+    if spec.mode == "Deployment" and spec.service is not None and spec.service.type == "LoadBalancer" and not spec.auth:
+        message = "is reached from outside the cluster, and everyone who reaches it may call all tools: see spec.auth"
+        yield _on(gateway, Severity.WARNING, "service", Reason.OPEN_TO_EVERYONE, message)
 
 
 def _without_effect(gateway: MCPGateway) -> Iterator[Report]:

@@ -40,20 +40,20 @@ class Reason(StrEnum):
     INVALID_CREDENTIAL = "InvalidCredential"
     INVALID_CERTIFICATE = "InvalidCertificate"
 
+    # Who may use a gateway
+    ISSUER_UNKNOWN = "IssuerUnknown"
+    FORWARD_WITHOUT_AUDIENCE = "ForwardWithoutAudience"
+    OPEN_TO_EVERYONE = "OpenToEveryone"
+
     # An alias
     ALIAS_CONFLICT = "AliasConflict"
     GATEWAY_NOT_FOUND = "GatewayNotFound"
-    GATEWAY_REFUSED = "GatewayRefused"
     NO_GATEWAY = "NoGateway"
 
     # Naming
     SHARED_NAMES = "SharedNames"
 
     # What a later release will do
-    AUTH_NOT_SUPPORTED = "AuthNotSupported"
-    VISIBILITY_NOT_SUPPORTED = "VisibilityNotSupported"
-    FORWARD_NOT_SUPPORTED = "ForwardNotSupported"
-    ENFORCE_NOT_SUPPORTED = "EnforceNotSupported"
     NOT_YET_EFFECTIVE = "NotYetEffective"
 
     # Where it runs

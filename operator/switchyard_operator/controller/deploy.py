@@ -74,13 +74,10 @@ class Remove:
 Step: TypeAlias = Make | Update | HandOver | Remove
 
 
-def wanted(
-    item: Item[MCPGateway], installation: Installation, *, refused: bool
-) -> Mapping[Resource, Raw | None] | None:
+def wanted(item: Item[MCPGateway], installation: Installation) -> Mapping[Resource, Raw | None] | None:
     """What a gateway should consist of, each with what is ours in it; ``None`` of an object: none.
 
-    ``None`` of all: what there is stays as it is, since the gateway is not valid, ``refused``, which leaves nothing to serve, or on its
-    way out, which takes its objects along.
+    ``None`` of all: what there is stays as it is, since the gateway is not valid, or on its way out, which takes its objects along.
 
     Raises:
         ImageUnknown: see there.
@@ -90,8 +87,6 @@ def wanted(
         return None
     if gateway.spec.mode != "Deployment":
         return {SERVICES: None, DISRUPTION_BUDGETS: None, DEPLOYMENTS: None}
-    if refused:
-        return None
     settings = settings_for(installation, gateway)
     if not settings.image:
         raise ImageUnknown

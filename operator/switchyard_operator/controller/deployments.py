@@ -46,14 +46,14 @@ class Deployed:
     generation: int
     """Of the gateway that was looked at."""
     placing: Placing | None
-    """``None``: it is not in mode ``Deployment``, or not as it should be served."""
+    """``None``: it is not in mode ``Deployment``, or not valid."""
 
 
 class Deployments:
     """Does DEPLOYMENT work.
 
-    ``refused`` says of gateways that they must not be served; ``may_write`` raises where we may not write; ``seen`` is told what the
-    API server answers to writes; ``watched`` are the resources that are watched: without all of :data:`WORKLOADS` nothing is deployed.
+    ``may_write`` raises where we may not write; ``seen`` is told what the API server answers to writes; ``watched`` are the resources
+    that are watched: without all of :data:`WORKLOADS` nothing is deployed.
     """
 
     def __init__(
@@ -62,7 +62,6 @@ class Deployments:
         store: Store,
         installation: Installation,
         watched: Collection[Resource],
-        refused: Callable[[Key], bool],
         may_write: Callable[[], None],
         seen: Callable[[Resource, dict[str, Any]], None],
         metrics: Metrics,
@@ -71,7 +70,6 @@ class Deployments:
         self._store = store
         self._installation = installation
         self._permitted = set(WORKLOADS) <= set(watched)
-        self._refused = refused
         self._may_write = may_write
         self._seen = seen
         self._metrics = metrics
@@ -130,7 +128,7 @@ class Deployments:
             message = "the operator may not list and watch deployments, services and poddisruptionbudgets"
             return Placing(Placed.NOT_PERMITTED, message) if runs else None
         try:
-            objects = wanted(item, self._installation, refused=self._refused(item.key))
+            objects = wanted(item, self._installation)
         except ImageUnknown:
             return Placing(Placed.IMAGE_UNKNOWN, "spec.sidecar.image is not set, and the operator knows no other image")
         if objects is None:

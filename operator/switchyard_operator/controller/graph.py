@@ -11,8 +11,10 @@ from typing import Generic, TypeVar
 from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.gateway import MCPGateway
+from switchyard_operator.api.references import CaRef
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.aliases import target
+from switchyard_operator.compile.credentials import references_of
 from switchyard_operator.controller.observed import Child, Pod, Workload
 from switchyard_operator.controller.resources import (
     ALIASES,
@@ -73,6 +75,8 @@ class Graph:
         """From a namespace to its gateways that name backends of others."""
         self._referring = Links[tuple[Resource, Key], Key]()
         """From a Secret or ConfigMap to the backends that refer to it."""
+        self._admitting = Links[tuple[Resource, Key], Key]()
+        """From a Secret or ConfigMap to the gateways whose ``auth`` refers to it."""
 
     def touched(self, change: Change) -> set[Work]:
         """What there is to do after a change. To be told of every change, in order, when the store has made it."""
@@ -90,7 +94,7 @@ class Graph:
     def aliases_touched(self, gateway: Key, before: Composition | None, after: Composition) -> set[Key]:
         """The aliases that stand otherwise on a gateway than they did when it was compiled before."""
         aliases = self._objects.aliases.within(gateway.namespace)
-        if before is None or before.refused != after.refused:
+        if before is None:
             return {key for key, alias in aliases.items() if _may_mean(alias, gateway)}
         moved = {key for key, _ in before.aliases.items() ^ after.aliases.items()} | (before.idle ^ after.idle)
         return moved & aliases.keys()
@@ -131,6 +135,7 @@ class Graph:
         key = change.key
         self._naming.move(key, _named(old), _named(new))
         self._selecting.move(key, [key.namespace] if _selects(old) else (), [key.namespace] if _selects(new) else ())
+        self._admitting.move(key, _references(old), _references(new))
         self._borrowing.move(key, [key.namespace] if _borrows(old) else (), [key.namespace] if _borrows(new) else ())
         (self._gateways.discard if change.new is None else self._gateways.add)(key)
         (self._invalid.add if change.new is not None and new is None else self._invalid.discard)(key)
@@ -160,6 +165,10 @@ class Graph:
         for each in (old, new):
             if isinstance(each, Child) and each.gateway in self._gateways:
                 yield Work(Task.CONFIG, each.gateway)
+        for gateway in self._admitting.to((change.resource, change.key)):
+            yield Work(Task.CONFIG, gateway)
+        # Of one that is not valid nobody knows which Secrets hold its tokens.
+        yield from (Work(Task.CONFIG, each) for each in self._invalid if each.namespace == change.key.namespace)
         for backend in self._referring.to((change.resource, change.key)):
             yield Work(Task.BACKEND_STATUS, backend)
             yield from (Work(Task.CONFIG, gateway) for gateway in self.gateways_of(backend))
@@ -198,15 +207,14 @@ def _may_mean(alias: MCPToolAlias, gateway: Key) -> bool:
     return refs is None or any(ref.name == gateway.name for ref in refs)
 
 
-def _references(backend: MCPBackend | None) -> set[tuple[Resource, Key]]:
-    """The Secrets and ConfigMaps that a backend refers to."""
-    if backend is None:
+def _references(declared: MCPBackend | MCPGateway | None) -> set[tuple[Resource, Key]]:
+    """The Secrets and ConfigMaps that an object refers to."""
+    if declared is None:
         return set()
-    spec, namespace = backend.spec, backend.key.namespace
-    secrets = [header.value_from.secret_key_ref.name for header in spec.headers if header.value_from is not None]
-    secrets += [ref.name for ref in (spec.auth.secret_key_ref, spec.tls.client_certificate_ref) if ref is not None]
-    found = {(SECRETS, Key(namespace, name)) for name in secrets}
-    if spec.tls.ca_ref is not None:
-        resource = SECRETS if spec.tls.ca_ref.kind == "Secret" else CONFIG_MAPS
-        found.add((resource, Key(namespace, spec.tls.ca_ref.name)))
-    return found
+    return {
+        (
+            CONFIG_MAPS if isinstance(ref, CaRef) and ref.kind == "ConfigMap" else SECRETS,
+            Key(declared.key.namespace, ref.name),
+        )
+        for _, ref in references_of(declared)
+    }

@@ -89,6 +89,9 @@ def credential_files(config: GatewayConfig) -> Iterator[str]:
         yield key.file
     for backend in config.backends:
         yield from (credential.file for credential in credentials_of(backend))
+    if config.authentication is not None:
+        yield from (token.credential.file for token in config.authentication.tokens)
+        yield from (issuer.ca.file for issuer in config.authentication.issuers if issuer.ca is not None)
 
 
 def settled(desired: Desired, known_config_map: Child | None, known_secret: Child | None) -> bool:

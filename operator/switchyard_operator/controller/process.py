@@ -59,7 +59,9 @@ from switchyard_operator.controller.resources import (
     streams,
 )
 from switchyard_operator.controller.rollout import Rollout
+from switchyard_operator.controller.service_accounts import NotReadYet, ServiceAccounts
 from switchyard_operator.controller.shelf import Change
+from switchyard_operator.controller.status.conditions import Truth
 from switchyard_operator.controller.status.deployment import Placed
 from switchyard_operator.controller.status.gateway import Written
 from switchyard_operator.controller.status.probed import Reach
@@ -185,13 +187,15 @@ class Replica:
         self._watching = Watching(
             access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
         )
-        self._configs = Configs(kube, self._store, self._election.check, self._answered, self._metrics)
+        self._service_accounts = ServiceAccounts(kube, self._issuer_changed)
+        self._configs = Configs(
+            kube, self._store, self._election.check, self._answered, self._metrics, self._service_accounts.issuer
+        )
         self._deployments = Deployments(
             kube,
             self._store,
             options.installation,
             selectors,
-            self._configs.refuses,
             self._election.check,
             self._answered,
             self._metrics,
@@ -258,6 +262,7 @@ class Replica:
             "election": self._election.run(),
             "definitions": self._definitions.run(),
             "session keys": self._look_at_session_keys(),
+            "service accounts": self._service_accounts.run(),
             "lag": self._lag.measure(),
             **({"probes": self._prober.run()} if self._probes else {}),
             **({"certificates": self._keeper.run()} if self._keeper else {}),
@@ -334,7 +339,7 @@ class Replica:
         try:
             self._election.check()
             await self._doing[work.task](work.key)
-        except NotLeading:
+        except (NotLeading, NotReadYet):
             self._queue.add(work, _PAUSE_S)
             self._queue.done(work)
             return "postponed"
@@ -384,6 +389,13 @@ class Replica:
                 self._queue.add(Work(Task.DEPLOYMENT, key), _RECHECK_S)
         self._rollout.pods_changed(key)
 
+    def _issuer_changed(self) -> None:
+        """Who signs the tokens of service accounts has changed: configs that let them in have to."""
+        if self._election.leading.is_set():
+            for key, gateway in self._store.objects.gateways.items():
+                if gateway.spec.auth is not None and gateway.spec.auth.kubernetes is not None:
+                    self._queue.add(Work(Task.CONFIG, key))
+
     async def _look_at_session_keys(self) -> None:
         """They are replaced when their time has come, which no event tells."""
         while True:
@@ -411,6 +423,13 @@ class Replica:
     def _counts(self) -> dict[str, int]:
         return {str(resource): len(self._store.shelf(resource)) for resource in WATCHED}
 
+    @property
+    def _not_as_pinned(self) -> int:
+        answers = [reach.answer for reach in self._prober.reaches.values()]
+        return sum(
+            each is not None and each.pinned is not None and each.pinned.status is Truth.FALSE for each in answers
+        )
+
     def _readings(self) -> Iterator[Reading]:
         led = self._election.leading.is_set
         yield "leader", "1 while this replica holds the Lease.", led
@@ -419,4 +438,9 @@ class Replica:
         yield "queue_age_seconds", "How long the oldest of it has been due.", lambda: self._queue.age_s if led() else 0
         yield "queue_running", "Work that is being done.", lambda: self._queue.running
         yield "queue_failing", "Work that has failed and not succeeded since.", lambda: self._queue.failing
+        yield (
+            "backends_not_as_pinned",
+            "Backends whose tools are not what was pinned.",
+            lambda: self._not_as_pinned if led() else 0,
+        )
         yield "loop_lag_seconds", "How late the event loop was at most since the last reading.", self._lag.read

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.authentication import ServiceAccountIssuer
 from switchyard_operator.compile.session_keys import session_key
 from switchyard_operator.controller.configure import Command, Outcome, Read, configure, denied
 from switchyard_operator.controller.kube import ApiError, Kube, KubeError
@@ -33,7 +34,11 @@ class Outdated(Exception):  # noqa: N818 - the name says it
 
 
 class Configs:
-    """Does CONFIG work. ``may_write`` raises where we may not; ``seen`` is told what the API server answers to writes."""
+    """Does CONFIG work.
+
+    ``may_write`` raises where we may not; ``seen`` is told what the API server answers to writes; ``service_accounts`` gives the cluster's
+    issuer, or raises :class:`.NotReadYet`.
+    """
 
     def __init__(
         self,
@@ -42,19 +47,16 @@ class Configs:
         may_write: Callable[[], None],
         seen: Callable[[Resource, dict[str, Any]], None],
         metrics: Metrics,
+        service_accounts: Callable[[], ServiceAccountIssuer | None] = lambda: None,
     ) -> None:
         self._kube = kube
         self._store = store
         self._may_write = may_write
         self._seen = seen
         self._metrics = metrics
+        self._service_accounts = service_accounts
         self.outcomes: Final[dict[Key, Outcome]] = {}
         """What came of each gateway, as long as it exists."""
-
-    def refuses(self, gateway: Key) -> bool:
-        """Whether a gateway is known to be one that must not be served."""
-        outcome = self.outcomes.get(gateway)
-        return outcome is not None and outcome.composition.refused
 
     async def bring_in_line(self, key: Key) -> Outcome | None:
         """Compile the gateway and write what differs; ``None`` when there is no such gateway (any more), or its namespace ends.
@@ -64,24 +66,27 @@ class Configs:
         Raises:
             Outdated: others write at the same time.
             Restless: others write as soon as we have written.
+            NotReadYet: it lets service accounts in, and their issuer is still to be read.
             KubeError: the API server was not reached, or refuses.
         """
         item = self._store.gateways.get(key)
         if item is None:
             self.outcomes.pop(key, None)
             return None
+        auth = item.model.spec.auth if item.model is not None else None
+        service_accounts = self._service_accounts() if auth is not None and auth.kubernetes is not None else None
         try:
-            outcome = self.outcomes[key] = await self._configure(item)
+            outcome = self.outcomes[key] = await self._configure(item, service_accounts)
         except ApiError as error:
             if error.namespace_ends:
                 self.outcomes.pop(key, None)
                 return None
             if error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status not in _PASSING:
-                self.outcomes[key] = denied(item, self._store.objects, error.reason)
+                self.outcomes[key] = denied(item, self._store.objects, error.reason, service_accounts)
             raise
         return outcome
 
-    async def _configure(self, item: Item[MCPGateway]) -> Outcome:
+    async def _configure(self, item: Item[MCPGateway], service_accounts: ServiceAccountIssuer | None) -> Outcome:
         deciding = configure(
             item,
             self._store.objects,
@@ -89,6 +94,7 @@ class Configs:
             self._known(SECRETS, item.key),
             secrets.token_bytes(REVISION_KEY_BYTES),
             session_key(int(time.time()), secrets.token_bytes(32)),
+            service_accounts,
         )
         answer = None
         while True:

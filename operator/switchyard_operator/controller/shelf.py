@@ -21,6 +21,8 @@ from switchyard_operator.controller.resources import Resource
 
 M = TypeVar("M")
 
+GUARDS: Final[Mapping[str, str]] = {"auth": "authentication", "visibility": "visibility"}
+"""Fields of a gateway's spec that limit who is let in or who sees what, each with its section of the config."""
 _REMEMBERED_DELETIONS: Final = 16_384
 """How many deletions a shelf remembers: more than can be on their way at once."""
 
@@ -42,6 +44,8 @@ class Item(Generic[M]):
     """What is wrong with it, when there is no model."""
     status: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """As it is in the cluster. Of our own kinds alone."""
+    guards: frozenset[str] = frozenset()
+    """Of a gateway without a model: which of :data:`GUARDS` its spec has, whatever it says there."""
 
     @property
     def version(self) -> int | None:

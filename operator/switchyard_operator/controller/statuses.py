@@ -5,11 +5,13 @@ be compiled: to readers, ``observedGeneration`` and the API server's default of 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.authentication import knowing
 from switchyard_operator.compile.credentials import secrets_of
 from switchyard_operator.controller.configure import Outcome
 from switchyard_operator.controller.deployments import Deployed
@@ -79,6 +81,10 @@ class Statuses:
             return
         composed, tools, sidecars = outcome.composition, None, Sidecars()
         if item.model is not None:
+            if hidden := await self._hidden(item.model):
+                composed = replace(composed, reports=knowing(composed.reports, item.model, self._store.objects, hidden))
+            if self._store.gateways.get(key) is not item or self._outcomes.get(key) is not outcome:
+                return  # changed meanwhile, which is work of its own
             tools = tools_listed(item.model, self._store.objects, composed.left_out, self._answer)
             sidecars = Sidecars.of(item.model, self._store.pods_of(key), self._sidecar_image)
         standing = self._standing(key, deployed)
@@ -120,9 +126,9 @@ class Statuses:
         found = self._store.workload(DEPLOYMENTS, gateway)
         return Standing(deployed.placing, found.model.state if found is not None and found.model is not None else None)
 
-    async def _hidden(self, backend: MCPBackend) -> set[Key]:
+    async def _hidden(self, declared: MCPBackend | MCPGateway) -> set[Key]:
         """The Secrets it refers to that exist and are not seen. Asked for, since nothing else tells a slip from what may come."""
-        missing = sorted(secrets_of(backend) - self._store.objects.secrets.keys())
+        missing = sorted(secrets_of(declared) - self._store.objects.secrets.keys())
         return {key for key in missing if await self._exists(SECRETS, key)}
 
     def _reach(self, item: Item[MCPBackend]) -> Reach:

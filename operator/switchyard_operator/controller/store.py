@@ -31,7 +31,7 @@ from switchyard_operator.controller.resources import (
     WORKLOADS,
     Resource,
 )
-from switchyard_operator.controller.shelf import Change, Item, Listing, Shelf, key_of
+from switchyard_operator.controller.shelf import GUARDS, Change, Item, Listing, Shelf, key_of
 
 Own = TypeVar("Own", MCPBackend, MCPToolAlias, MCPGateway)
 M = TypeVar("M")
@@ -146,9 +146,15 @@ def _own(resource: Resource, kind: type[Own]) -> Callable[[Mapping[str, Any], It
             and held.model.metadata.labels == (metadata.get("labels") or {})
         ):
             return _item(raw, held.model, status=raw.get("status"))
-        return _item(raw, *_parsed(resource, kind, raw), status=raw.get("status"))
+        model, faults = _parsed(resource, kind, raw)
+        return _item(raw, model, faults, raw.get("status"), _guards(raw) if model is None else frozenset())
 
     return read
+
+
+def _guards(raw: Mapping[str, Any]) -> frozenset[str]:
+    spec = raw.get("spec")
+    return frozenset(name for name in GUARDS if isinstance(spec, Mapping) and spec.get(name) is not None)
 
 
 def _parsed(resource: Resource, kind: type[Own], raw: Mapping[str, Any]) -> tuple[Own | None, tuple[Explained, ...]]:
@@ -171,6 +177,7 @@ def _item(
     model: M | None,
     faults: tuple[Explained, ...] = (),
     status: Mapping[str, Any] | None = None,
+    guards: frozenset[str] = frozenset(),
 ) -> Item[M]:
     metadata = raw["metadata"]
     return Item(
@@ -182,6 +189,7 @@ def _item(
         model=model,
         faults=faults,
         status=status or {},
+        guards=guards,
     )
 
 

@@ -169,13 +169,13 @@ def test_findings_are_printed_with_their_places_and_the_rest_is_compiled(tmp_pat
             id="a missing file",
         ),
         pytest.param(
-            {"a": gateway(spec="auth: {jwt: {}}")},
+            {"a": gateway(spec="auth: {}")},
             [],
             [
-                ("error: FOLDER/a.yaml:5:22: MCPGateway agents/main: spec.auth: auth is not available yet; the gateway is "
-                "refused rather than served to everyone: remove spec.auth [AuthNotSupported]")
+                ("error: FOLDER/a.yaml:5:22: MCPGateway agents/main: spec.auth: must have at least one of jwt, kubernetes and "
+                "tokens: otherwise nobody is let in")
             ],
-            id="a gateway that is refused",
+            id="a gateway that lets nobody in",
         ),
     ],
 )  # fmt: skip

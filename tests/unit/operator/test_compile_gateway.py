@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from switchyard_operator.api.resource import Key
-from switchyard_operator.compile import GatewayRefused, Objects, compile_gateway
+from switchyard_operator.compile import Objects, compile_gateway
 from switchyard_operator.compile.directory import write
 from switchyard_operator.compile.gateway import withdrawn
 from switchyard_operator.compile.session_keys import session_key
@@ -183,32 +183,9 @@ def test_the_sidecar_reads_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ({"auth": {}}, "AuthNotSupported"),
-        ({"auth": {"jwt": {"issuer": "x"}}}, "AuthNotSupported"),
-        ({"visibility": []}, "VisibilityNotSupported"),
-        ({"visibility": [{"tools": ["*"]}]}, "VisibilityNotSupported"),
-    ],
-)
-def test_a_gateway_that_asks_for_protection_is_refused_until_there_is_some(spec: dict[str, Any], reason: str) -> None:
-    """Serving it would open what its author wants closed."""
-    with pytest.raises(GatewayRefused) as refused:
-        compiled(gateway("a", **spec), backend("a"))
-    assert [str(report.reason) for report in refused.value.reports] == [reason]
-    assert "not available yet" in str(refused.value)
-
-
-@pytest.mark.parametrize(
     ("spec", "unresolved", "reports"),
     [
-        ({"auth": {"type": "Forward"}}, "ForwardNotSupported", ["ForwardNotSupported"]),
         ({"pinning": {"mode": "Enforce"}}, "EnforceNotSupported", ["EnforceNotSupported"]),
-        (
-            {"pinning": {"mode": "Enforce"}, "auth": {"type": "Forward"}},
-            "ForwardNotSupported",
-            ["ForwardNotSupported", "EnforceNotSupported"],
-        ),
         ({"pinning": {"mode": "Warn"}}, None, ["NotYetEffective"]),
         ({"pinning": {"mode": "None", "digests": [{"tool": "t", "sha256": "0" * 64}]}}, None, []),
     ],

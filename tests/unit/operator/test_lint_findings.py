@@ -98,13 +98,11 @@ def test_a_finding_says_where_what_and_why() -> None:
             id="two aliases for one name",
         ),
         pytest.param(
-            gateway("{name: a}", spec="auth: {jwt: {}}") + backend("a", "auth: {type: Forward}"),
-            ["error 5 spec.auth AuthNotSupported", "error 10 spec.auth.type ForwardNotSupported"],
-            id="what is not available yet",
-        ),
-        pytest.param(
-            gateway("{name: a}") + gateway("{name: a}", name="other") + backend("a", "auth: {type: Forward}"),
-            ["error 15 spec.auth.type ForwardNotSupported"],
+            gateway("{name: a}")
+            + gateway("{name: a}", name="other")
+            + backend("a", BEARER)
+            + written("Secret", "gh", "stringData: {token: x}"),
+            ["error 15 spec.auth.secretKeyRef SecretNotLabelled"],
             id="a fault of a backend that two gateways use",
         ),
     ],

@@ -118,7 +118,7 @@ def test_other_kinds_are_counted_and_left_alone() -> None:
             [
                 (
                     "a.yaml:4:33: MCPBackend default/github: spec.auth.zzz: there is no such field; possible here: "
-                    "secretKeyRef, type"
+                    "audiences, secretKeyRef, type"
                 )
             ],
             id="an unknown field like no other",

@@ -69,6 +69,11 @@ def _named(kind: str, name: str, says: str, server_says: str) -> Refused:
 _SECRET = {"name": "gh", "key": "token"}
 _KEYS = '{"keys": [{"kty": "EC", "crv": "P-256", "x": "x", "y": "y"}]}'
 _ISSUER = {"issuer": "https://login.example", "audiences": ["a"], "jwksURL": "https://login.example/keys"}
+_NO_WAY_IN: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"jwt": [], "tokens": []},
+    {"authorizationServers": ["https://login.example"]},
+)
 _TOKEN = {"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}}
 
 
@@ -148,7 +153,7 @@ RULES: Final[tuple[Refused, ...]] = (
     ),
     *(
         refused(GATEWAY, {"auth": auth}, "auth", "must have at least one of jwt, kubernetes and tokens")
-        for auth in ({}, {"jwt": [], "tokens": []}, {"authorizationServers": ["https://login.example"]})
+        for auth in _NO_WAY_IN
     ),
     refused(
         GATEWAY,

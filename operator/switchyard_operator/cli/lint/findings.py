@@ -19,7 +19,6 @@ from switchyard_operator.cli.lint.advice import Advice, Subject, advice
 from switchyard_operator.cli.lint.renames import renamed
 from switchyard_operator.compile import (
     CompiledGateway,
-    GatewayRefused,
     Objects,
     Reason,
     Report,
@@ -27,6 +26,7 @@ from switchyard_operator.compile import (
     compile_gateway,
 )
 from switchyard_operator.compile.aliases import idle_aliases
+from switchyard_operator.compile.authentication import MADE_BY_THE_OPERATOR
 from switchyard_operator.compile.backends import findings as of_backend
 from switchyard_operator.compile.children import TooLarge, config_map, secret
 from switchyard_operator.compile.grants import labels_unknown
@@ -84,20 +84,15 @@ def _advice(objects: Objects, before: Objects | None) -> Iterator[Advice]:
     yield from advice(objects)
     for key, gateway in objects.gateways.items():
         now = _compiled(objects, key)
-        if isinstance(now, GatewayRefused):
-            continue
         yield from _too_large(key, now)
-        was = _compiled(before, key) if before is not None and key in before.gateways else None
-        if isinstance(was, CompiledGateway):
+        if before is not None and key in before.gateways:
+            was = _compiled(before, key)
             entries = {str(member.key): member.field for member in members(gateway, objects)[0]}
             yield from renamed(was.config, now.config, entries)
 
 
-def _compiled(objects: Objects, key: Key) -> CompiledGateway | GatewayRefused:
-    try:
-        return compile_gateway(objects, key, revision_key=None, cluster=True)
-    except GatewayRefused as refusal:
-        return refusal
+def _compiled(objects: Objects, key: Key) -> CompiledGateway:
+    return compile_gateway(objects, key, revision_key=None, cluster=True, service_accounts=MADE_BY_THE_OPERATOR)
 
 
 def _too_large(key: Key, compiled: CompiledGateway) -> Iterator[Advice]:

@@ -11,7 +11,7 @@ from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.backends import Section
 from switchyard_operator.controller.queue import WorkQueue
 from switchyard_operator.controller.status.probed import Probe, ProbeReason, Reach
-from switchyard_sidecar.config.model import Backend
+from switchyard_sidecar.config.model import AuthType, Backend
 
 PERIOD_S: Final = 60.0
 """Between two looks at a backend that answers."""
@@ -87,6 +87,9 @@ class Prober:
         believed = self._believed(key, uid, section.backend)
         if section.backend.unresolved is not None:
             self._note(key, uid, believed.after(Probe(ProbeReason.NOT_RESOLVED)))
+            return None
+        if section.backend.auth.type is AuthType.FORWARD:
+            self._note(key, uid, believed.after(Probe(ProbeReason.CALLER_NEEDED)))
             return None
         probe = await self._look(section.backend, section.files)
         reach = believed.after(probe)

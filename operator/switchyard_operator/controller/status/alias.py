@@ -10,7 +10,6 @@ from switchyard_operator.api.resource import Key
 from switchyard_operator.api.status import MAX_CONFLICTS
 from switchyard_operator.compile.aliases import (
     gateway_not_found,
-    gateway_refused,
     lost,
     no_gateway,
     not_included,
@@ -35,8 +34,6 @@ class Stand(Enum):
     """The gateway includes the backend, and leaves it out."""
     NOT_FOUND = "not found"
     """There is no such gateway."""
-    REFUSED = "refused"
-    """The gateway is not served at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ def standings(
             alone = Stand.NOT_SERVED if alias.key in composed.idle else Stand.ACTS
             found.append(Standing(key, alone if winner is None else Stand.LOST, winner))
         elif named is not None:
-            found.append(Standing(key, Stand.REFUSED if composed.refused else Stand.NOT_INCLUDED))
+            found.append(Standing(key, Stand.NOT_INCLUDED))
     return tuple(found)
 
 
@@ -98,8 +95,6 @@ def _reports(alias: MCPToolAlias, found: Sequence[Standing]) -> Iterator[Report]
             case Standing(gateway, Stand.NOT_FOUND):
                 names = [each.name for each in alias.spec.gateway_refs or ()]
                 yield gateway_not_found(alias, names.index(gateway.name), gateway)
-            case Standing(gateway, Stand.REFUSED):
-                yield gateway_refused(alias, gateway)
 
 
 def _facts(found: Sequence[Standing]) -> dict[str, Any]:

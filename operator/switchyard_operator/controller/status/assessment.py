@@ -19,15 +19,7 @@ from switchyard_operator.controller.status.conditions import (
     joined,
 )
 
-_REFUSALS: Final = frozenset(
-    {
-        Reason.ALIAS_CONFLICT,
-        Reason.AUTH_NOT_SUPPORTED,
-        Reason.ENFORCE_NOT_SUPPORTED,
-        Reason.FORWARD_NOT_SUPPORTED,
-        Reason.VISIBILITY_NOT_SUPPORTED,
-    }
-)
+_REFUSALS: Final = frozenset({Reason.ALIAS_CONFLICT})
 """Errors of the object itself. All others are of what it refers to."""
 _WAITED_FOR: Final = frozenset(
     {
@@ -36,7 +28,6 @@ _WAITED_FOR: Final = frozenset(
         Reason.CONFIG_MAP_KEY_NOT_FOUND,
         Reason.CONFIG_MAP_NOT_FOUND,
         Reason.GATEWAY_NOT_FOUND,
-        Reason.GATEWAY_REFUSED,
         Reason.NO_GATEWAY,
         Reason.SECRET_KEY_NOT_FOUND,
         Reason.SECRET_NOT_FOUND,

@@ -7,12 +7,15 @@ from typing import Final
 
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.api.status import MAX_CONFLICTS
-from switchyard_operator.compile import CompiledGateway, GatewayRefused
+from switchyard_operator.compile import CompiledGateway
+from switchyard_operator.compile.authentication import admits_nobody
 from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_sidecar.config import model as config
 
 _CONFLICTS: Final = frozenset({Reason.ALIAS_CONFLICT, Reason.SHARED_NAMES})
-_TOLD_OF_GATEWAYS: Final = frozenset({Reason.BACKEND_NOT_FOUND, Reason.CREDENTIALS_WITHHELD})
+_TOLD_OF_GATEWAYS: Final = frozenset(
+    {Reason.BACKEND_NOT_FOUND, Reason.CREDENTIALS_WITHHELD, Reason.FORWARD_WITHOUT_AUDIENCE}
+)
 """Reasons for which a backend is left out and a report says so of the gateway."""
 
 
@@ -22,8 +25,8 @@ class Composition:
 
     reports: tuple[Report, ...] = ()
     """About the gateway itself, and about backends of it that are left out for a fault of their own."""
-    refused: bool = False
-    """It must not be served, as the reports say; all else is empty."""
+    closed: bool = False
+    """Nobody is let in, since nothing of ``spec.auth`` resolves."""
     backends: int = 0
     left_out: frozenset[Key] = frozenset()
     """Of these, backends that are not served."""
@@ -41,10 +44,8 @@ class Composition:
         return self.backends - len(self.left_out)
 
     @classmethod
-    def of(cls, compiled: CompiledGateway | GatewayRefused) -> "Composition":
-        """What to keep of a compiled gateway, or of a refusal."""
-        if isinstance(compiled, GatewayRefused):
-            return cls(compiled.reports, refused=True)
+    def of(cls, compiled: CompiledGateway) -> "Composition":
+        """What to keep of a compiled gateway."""
         declared = compiled.config
         left_out = frozenset(
             Key(each.namespace, each.name) for each in declared.backends if each.unresolved is not None
@@ -53,6 +54,7 @@ class Composition:
         gateway = Ref("MCPGateway", declared.namespace, declared.name)
         return cls(
             reports=(*(each for each in compiled.reports if each.object == gateway), *_at_fault(gateway, declared)),
+            closed=admits_nobody(declared.authentication),
             backends=len(declared.backends),
             left_out=left_out,
             aliases=_standings(declared.aliases),

@@ -11,7 +11,6 @@ from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.conditions import (
     PROGRAMMED,
     READY,
-    RESOLVED_REFS,
     Condition,
     Progress,
     Truth,
@@ -27,7 +26,7 @@ class Written(StrEnum):
 
     PROGRAMMED = "Programmed"
     WITHDRAWN = "Withdrawn"
-    """The gateway is refused: what was served before is not any more."""
+    """The gateway ends: what was served before is not any more."""
     NAME_CONFLICT = "NameConflict"
     """An object of a child's name is not this gateway's, and not touched."""
     TOO_LARGE = "TooLarge"
@@ -38,6 +37,8 @@ class Written(StrEnum):
     """The API server did not take it. It is tried again."""
 
 
+NOBODY_ADMITTED: Final = "NobodyAdmitted"
+"""Reason of ``Programmed``: the config is written, and lets nobody in."""
 _NO_SIDECARS: Final = Sidecars()
 _TRIED_AGAIN: Final = frozenset({Written.BEING_DELETED, Written.WRITE_FAILED})
 
@@ -81,8 +82,8 @@ def assess_gateway(
     are told of an error otherwise, as they are when there is none.
     """
     valid = accepted(item.faults, composed.reports)
-    references = _references(item, composed)
-    programmed = _programmed(writing, standing)
+    references = resolved(item.faults, composed.reports)
+    programmed = _programmed(writing, standing, composed)
     available = standing.available() if standing is not None and standing.is_placed else None
     degraded = (
         references.status is Truth.FALSE
@@ -97,6 +98,8 @@ def assess_gateway(
         ready = Condition(READY, Truth.TRUE, "Degraded", f"{counted}; {references.message}")
     if valid.status is not Truth.TRUE:
         progress = Progress.STUCK
+    elif programmed.reason == NOBODY_ADMITTED:
+        progress = outlook(item.faults, composed.reports)
     elif programmed.status is not Truth.TRUE:
         progress = Progress.WAITING if _is_tried_again(writing, standing) else Progress.STUCK
     else:
@@ -113,19 +116,16 @@ def _present(*conditions: Condition | None) -> tuple[Condition, ...]:
     return tuple(each for each in conditions if each is not None)
 
 
-def _references(item: Item[MCPGateway], composed: Composition) -> Condition:
-    if composed.refused:
-        return Condition(RESOLVED_REFS, Truth.UNKNOWN, "Refused", "is not looked at while the gateway is refused")
-    return resolved(item.faults, composed.reports)
-
-
-def _programmed(writing: Writing | None, standing: Standing | None) -> Condition:
+def _programmed(writing: Writing | None, standing: Standing | None, composed: Composition) -> Condition:
     if writing is None:
         return Condition(PROGRAMMED, Truth.UNKNOWN, "NotWritten", "nothing was written")
     if writing.result is not Written.PROGRAMMED:
         return Condition(PROGRAMMED, Truth.FALSE, writing.result.value, writing.message)
     if standing is not None and not standing.is_placed:
         return Condition(PROGRAMMED, Truth.FALSE, standing.placing.result.value, standing.placing.message)
+    if composed.closed:
+        message = "the config is written, and lets nobody in: nothing of spec.auth resolves"
+        return Condition(PROGRAMMED, Truth.FALSE, NOBODY_ADMITTED, message)
     return Condition(PROGRAMMED, Truth.TRUE, writing.result.value, writing.message)
 
 

@@ -293,21 +293,6 @@ def test_somebody_who_undoes_each_write_is_not_fought() -> None:
         configured(cluster)
 
 
-def test_a_refused_gateway_is_withdrawn() -> None:
-    """What it served before ends; its credentials go."""
-    cluster = Watched()
-    declare(cluster)
-    configured(cluster)
-    cluster.writes.clear()
-    gateway(cluster, "a", auth={})
-    outcome = configured(cluster)
-    assert outcome.composition.refused
-    assert outcome.writing is not None
-    assert outcome.writing.result is Written.WITHDRAWN
-    assert cluster.writes == [f"apply {kind} agents/switchyard-main" for kind in ("ConfigMap", "Secret")]
-    assert (served(cluster), credentials(cluster)) == ({}, [])
-
-
 def test_a_gateway_that_is_being_deleted_is_withdrawn() -> None:
     """Somebody's finalizer may keep it for long: what it served ends, its credentials go, and nothing is made for it any more."""
     cluster = Watched()
@@ -321,14 +306,6 @@ def test_a_gateway_that_is_being_deleted_is_withdrawn() -> None:
         cluster.delete(resource, CHILD)
         configured(cluster)
     assert cluster.writes == []
-
-
-def test_for_a_gateway_that_was_never_served_nothing_is_written_while_it_is_refused() -> None:
-    """There is nothing to withdraw."""
-    cluster = Cluster()
-    gateway(cluster, auth={})
-    outcome = configured(cluster)
-    assert (outcome.writing, cluster.writes) == (None, [])
 
 
 def borrow(cluster: Cluster) -> None:
@@ -522,6 +499,6 @@ def test_a_gateway_that_is_withdrawn_keeps_no_sessions() -> None:
     cluster = Watched()
     gateway(cluster, mode="Deployment")
     configured(cluster)
-    gateway(cluster, mode="Deployment", auth={})
+    cluster.objects[GATEWAYS, MAIN]["metadata"]["deletionTimestamp"] = "2026-07-28T12:00:00Z"
     configured(cluster)
     assert set(children(cluster, MAIN)) == {"gateway.json", "cred_key"}

@@ -30,7 +30,7 @@ OURS = {"manager": "switchyard-operator", "operation": "Apply"}
 
 def desired(**spec: Any) -> Any:
     """The Deployment of a gateway, with what is ours in it."""
-    objects = wanted(held(gateway(mode="Deployment", **spec)), HERE, refused=False)
+    objects = wanted(held(gateway(mode="Deployment", **spec)), HERE)
     assert objects is not None
     return objects[DEPLOYMENTS]
 
@@ -130,18 +130,16 @@ def test_what_is_not_wanted_any_more_is_removed_as_it_was_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "refused", "objects"),
+    ("item", "objects"),
     [
-        pytest.param(held(gateway(mode="Deployment")), False, True, id="in mode Deployment"),
-        pytest.param(held(gateway()), False, False, id="in mode Sidecar"),
-        pytest.param(held(gateway()), True, False, id="in mode Sidecar, refused"),
-        pytest.param(held(gateway(mode="Deployment")), True, None, id="refused"),
-        pytest.param(invalid(), False, None, id="invalid"),
+        pytest.param(held(gateway(mode="Deployment")), True, id="in mode Deployment"),
+        pytest.param(held(gateway()), False, id="in mode Sidecar"),
+        pytest.param(invalid(), None, id="invalid"),
     ],
 )
-def test_what_a_gateway_consists_of(item: Item[Any], refused: bool, objects: bool | None) -> None:
+def test_what_a_gateway_consists_of(item: Item[Any], objects: bool | None) -> None:
     """Three objects, none, or what there is."""
-    found = wanted(item, HERE, refused=refused)
+    found = wanted(item, HERE)
     assert (found is None) == (objects is None)
     if found is not None:
         assert {resource: each is not None for resource, each in found.items()} == dict.fromkeys(
@@ -152,8 +150,8 @@ def test_what_a_gateway_consists_of(item: Item[Any], refused: bool, objects: boo
 def test_somebody_has_to_say_the_image() -> None:
     """The installation or the gateway."""
     with pytest.raises(ImageUnknown):
-        wanted(held(gateway(mode="Deployment")), Installation(""), refused=False)
-    assert wanted(held(gateway(mode="Deployment", sidecar={"image": "x"})), Installation(""), refused=False)
+        wanted(held(gateway(mode="Deployment")), Installation(""))
+    assert wanted(held(gateway(mode="Deployment", sidecar={"image": "x"})), Installation(""))
 
 
 def test_only_what_somebody_decides_is_looked_at_again() -> None:

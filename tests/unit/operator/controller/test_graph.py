@@ -26,6 +26,8 @@ from unit.operator.controller.declaring import LABEL
 URL = "http://a.example/"
 SELECTOR = {"selector": {"matchLabels": {"team": "a"}}}
 TOKEN = {"type": "Bearer", "secretKeyRef": {"name": "s", "key": "token"}}
+ISSUER = {"issuer": "i", "audiences": ["a"], "jwksURL": URL, "caRef": {"name": "authority"}}
+GUARD = {"jwt": [ISSUER], "tokens": [{"name": "ci", "secretKeyRef": {"name": "guard", "key": "token"}}]}
 
 
 def put(resource: Any, namespace: str, name: str, **parts: Any) -> Callable[[Cluster], None]:
@@ -63,6 +65,9 @@ WORLD = [
     gateway("elsewhere", {"name": "x"}, namespace="b"),
     alias("to-x", "x"),
     alias("one-only", "x", gatewayRefs=[{"name": "one"}]),
+    gateway("guarded", auth=GUARD),
+    put(SECRETS, "a", "guard", labels=LABEL, data={}),
+    put(CONFIG_MAPS, "a", "authority", labels=LABEL, data={}),
     put(SECRETS, "a", "s", labels=LABEL, data={}),
     put(CONFIG_MAPS, "a", "c", labels=LABEL, data={}),
     put(NAMESPACES, "", "a", labels={}),
@@ -94,6 +99,17 @@ def told(store: Store, graph: Graph, cluster: Cluster, since: int) -> set[str]:
         pytest.param(backend("y", "b", {"team": "a"}), ["backend_status b/y"], id="selectors look at home only"),
         pytest.param(backend("f", "b"), ["backend_status b/f", "config a/far"], id="a backend of elsewhere"),
         pytest.param(gateway("one", {"name": "z"}), ["config a/one"], id="a gateway"),
+        pytest.param(
+            put(SECRETS, "a", "guard", labels=LABEL, data={"token": "eA=="}),
+            ["config a/guarded"],
+            id="a token of a gateway",
+        ),
+        pytest.param(delete(SECRETS, "a", "guard"), ["config a/guarded"], id="its end"),
+        pytest.param(
+            put(CONFIG_MAPS, "a", "authority", data={"ca.crt": "x"}),
+            ["config a/guarded"],
+            id="the authority of an issuer",
+        ),
         pytest.param(
             delete(GATEWAYS, "a", "one"),
             ["alias_status a/one-only", "alias_status a/to-x", "config a/one"],
@@ -234,7 +250,7 @@ def test_whoever_begins_to_write_does_everything_once() -> None:
     assert sorted(map(str, graph.everything())) == [
         *("alias_status a/one-only", "alias_status a/to-x"),
         *("backend_status a/x", "backend_status a/y", "backend_status a/z", "backend_status b/f"),
-        *("config a/far", "config a/one", "config a/team", "config a/two", "config b/elsewhere"),
+        *("config a/far", "config a/guarded", "config a/one", "config a/team", "config a/two", "config b/elsewhere"),
     ]
 
 
@@ -249,7 +265,6 @@ ONE, OTHER = Key("a", "one-only"), Key("a", "to-x")
         (Composition(aliases={ONE: None}), Composition(aliases={ONE: OTHER, OTHER: None}), {ONE, OTHER}),
         (Composition(aliases={ONE: None, OTHER: ONE}), Composition(aliases={ONE: None}), {OTHER}),
         (Composition(aliases={ONE: None}), Composition(aliases={ONE: None}, idle=frozenset({ONE})), {ONE}),
-        (Composition(aliases={ONE: None}), Composition(refused=True), {ONE, OTHER}),
         (Composition(aliases={Key("a", "gone"): None}), Composition(), set()),
     ],
 )

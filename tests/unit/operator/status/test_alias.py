@@ -6,7 +6,7 @@ import pytest
 
 from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.resource import Key
-from switchyard_operator.compile import CompiledGateway, GatewayRefused
+from switchyard_operator.compile import CompiledGateway
 from switchyard_operator.controller.status.alias import Stand, Standing, assess_alias, standings
 from switchyard_operator.controller.status.composition import Composition
 from unit.operator.declared import MAIN, alias, backend, compiled, gateway
@@ -102,19 +102,6 @@ def named(*names: str) -> MCPToolAlias:
             id="a gateway without its backend",
         ),
         pytest.param(
-            named("other"),
-            [Standing(OTHER, Stand.REFUSED)],
-            [
-                "Accepted=True Accepted",
-                "ResolvedRefs=False GatewayRefused",
-                "Reconciling=True GatewayRefused",
-                "Ready=False GatewayRefused",
-            ],
-            (1, 0, 0),
-            "InProgress",
-            id="a gateway that is not served",
-        ),
-        pytest.param(
             named("gone", "other"),
             [Standing(GONE, Stand.NOT_FOUND), LOST],
             [
@@ -186,9 +173,6 @@ def without_backend(*aliases: MCPToolAlias) -> Composition:
     return Composition.of(compiled(gateway("github"), *aliases))
 
 
-REFUSED = Composition.of(GatewayRefused(()))
-
-
 @pytest.mark.parametrize(
     ("declared", "compositions", "found"),
     [
@@ -196,8 +180,6 @@ REFUSED = Composition.of(GatewayRefused(()))
         (one(), {MAIN: composed(one(), alias("a-first", "github", "x", "find_repo"))}, [(MAIN, Stand.LOST, "a-first")]),
         (one(), {MAIN: without_backend(one())}, [(MAIN, Stand.NOT_SERVED, None)]),
         (one(), {MAIN: composed(one(), on="jira")}, []),
-        (one(), {MAIN: REFUSED}, []),
-        (named("main"), {MAIN: REFUSED}, [(MAIN, Stand.REFUSED, None)]),
         (named("main"), {MAIN: composed(one(), on="jira")}, [(MAIN, Stand.NOT_INCLUDED, None)]),
         (
             named("gone", "main"),

@@ -104,13 +104,10 @@ SITUATIONS = [
         id="a backend that waits for its Secret",
     ),
     pytest.param(
-        of_backend(auth={"type": "Forward"}),
+        of_gateway("github", auth={"kubernetes": {"audiences": ["a"]}}),
         "Degraded",
-        (
-            "spec.auth.type: Forward is not available yet; the backend is left out rather than asked without the "
-            "caller's token"
-        ),
-        id="a backend that is refused",
+        "the config is written, and lets nobody in: nothing of spec.auth resolves",
+        id="a gateway that lets nobody in",
     ),
     pytest.param(
         assess_backend(invalid(), Objects(), Reach()),

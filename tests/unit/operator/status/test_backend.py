@@ -172,16 +172,15 @@ def test_a_backend_that_is_well() -> None:
         pytest.param(
             {"auth": {"type": "Forward"}},
             [],
-            ANSWERED,
+            Reach(ProbeReason.CALLER_NEEDED),
             [
-                "Accepted=False ForwardNotSupported",
+                "Accepted=True Accepted",
                 "ResolvedRefs=True ResolvedRefs",
-                "Reachable=Unknown NotResolved",
-                "Stalled=True ForwardNotSupported",
-                "Ready=False ForwardNotSupported",
+                "Reachable=Unknown CallerNeeded",
+                "Ready=True Ready",
             ],
-            "Failed",
-            id="something that is not available",
+            "Current",
+            id="only callers can ask it",
         ),
         pytest.param(
             {"pinning": {"mode": "Warn"}},

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from switchyard_operator.controller.status.deployment import AvailableReason, Placed
-from switchyard_operator.controller.status.gateway import Written
+from switchyard_operator.controller.status.gateway import NOBODY_ADMITTED, Written
+from switchyard_operator.controller.status.pinned import PinReason
 from switchyard_operator.controller.status.probed import ProbeReason
 from switchyard_operator.controller.status.sidecars import SidecarReason
 
@@ -18,9 +19,18 @@ def rows(heading: str) -> list[str]:
 
 def test_every_reason_is_explained() -> None:
     """Users search for the word they were shown."""
-    of_ready = ["Pending", "Invalid", "Refused", "Degraded", "NotWritten"]
+    of_ready = ["Pending", "Invalid", "Degraded", "NotWritten"]
     placed = [each for each in Placed if each not in {Placed.DEPLOYED, *Written}]
-    assert rows("Reasons") == [*of_ready, *Written, *placed, *AvailableReason, *SidecarReason, *ProbeReason]
+    assert rows("Reasons") == [
+        *of_ready,
+        *Written,
+        NOBODY_ADMITTED,
+        *placed,
+        *AvailableReason,
+        *SidecarReason,
+        *ProbeReason,
+        *PinReason,
+    ]
 
 
 def test_every_condition_is_explained() -> None:
@@ -32,6 +42,7 @@ def test_every_condition_is_explained() -> None:
         "Available",
         "Injected",
         "Reachable",
+        "Pinned",
         "Reconciling",
         "Stalled",
         "Ready",

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from switchyard_operator.api.gateway import MCPGateway
-from switchyard_operator.compile import GatewayRefused
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, Writing, Written, assess_gateway
@@ -14,14 +13,13 @@ from unit.operator.status.situations import GENERATION, NOW, held, in_short, inv
 
 WELL = Writing(Written.PROGRAMMED, "the config is written", "c0ffee")
 BEARER = {"type": "Bearer", "secretKeyRef": {"name": "gh", "key": "token"}}
+ISSUER = {"issuer": "https://login.example", "audiences": ["a"], "jwksURL": "https://login.example/keys"}
+TOKENS = [{"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}}]
 VALID, RESOLVED, PROGRAMMED = "Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs", "Programmed=True Programmed"
 
 
 def assess(declared: MCPGateway, *others: Any, writing: Writing | None = WELL, **more: Any) -> Assessment:
-    try:
-        composed = Composition.of(compiled(declared, *others, cluster=True))
-    except GatewayRefused as refusal:
-        composed = Composition.of(refusal)
+    composed = Composition.of(compiled(declared, *others, cluster=True))
     return assess_gateway(held(declared), composed, writing, **({"pods": PodCounts(), "tools": None} | more))
 
 
@@ -143,30 +141,58 @@ def test_a_gateway_that_is_well() -> None:
             id="shared names",
         ),
         pytest.param(
-            gateway("github", auth={"jwt": {}}),
-            Writing(Written.WITHDRAWN, "the gateway is refused; its config holds no backend", "d00d"),
+            gateway("github", auth={"tokens": TOKENS}),
+            WELL,
             [
-                "Accepted=False AuthNotSupported",
-                "ResolvedRefs=Unknown Refused",
-                "Programmed=False Withdrawn",
-                "Stalled=True AuthNotSupported",
-                "Ready=False AuthNotSupported",
+                VALID,
+                "ResolvedRefs=False SecretNotFound",
+                "Programmed=False NobodyAdmitted",
+                "Reconciling=True NobodyAdmitted",
+                "Ready=False NobodyAdmitted",
             ],
-            "Failed",
-            id="refused",
+            "InProgress",
+            id="nobody is let in until a Secret comes",
         ),
         pytest.param(
-            gateway("github", auth={"jwt": {}}),
-            None,
+            gateway("github", auth={"kubernetes": {"audiences": ["a"]}}),
+            WELL,
             [
-                "Accepted=False AuthNotSupported",
-                "ResolvedRefs=Unknown Refused",
-                "Programmed=Unknown NotWritten",
-                "Stalled=True AuthNotSupported",
-                "Ready=False AuthNotSupported",
+                VALID,
+                "ResolvedRefs=False IssuerUnknown",
+                "Programmed=False NobodyAdmitted",
+                "Stalled=True NobodyAdmitted",
+                "Ready=False NobodyAdmitted",
             ],
             "Failed",
-            id="refused from the start",
+            id="nobody is let in until somebody permits it",
+        ),
+        pytest.param(
+            gateway("github", auth={"jwt": [ISSUER], "tokens": TOKENS}),
+            WELL,
+            [VALID, "ResolvedRefs=False SecretNotFound", PROGRAMMED, "Ready=True Degraded"],
+            "Current",
+            id="some are let in",
+        ),
+        pytest.param(
+            gateway("github", auth={"jwt": [ISSUER]}),
+            WELL,
+            [VALID, RESOLVED, PROGRAMMED, "Ready=True Ready"],
+            "Current",
+            id="guarded",
+        ),
+        pytest.param(
+            gateway("github", mode="Deployment", service={"type": "LoadBalancer"}),
+            WELL,
+            ["Accepted=True OpenToEveryone", RESOLVED, PROGRAMMED, "Ready=True Ready"],
+            "Current",
+            id="open to the world",
+        ),
+        pytest.param(
+            gateway("github", mode="Deployment", service={"type": "LoadBalancer"}, auth={"jwt": [ISSUER]}),
+            WELL,
+            [VALID, RESOLVED, PROGRAMMED, "Ready=True Ready"],
+            "Current",
+            id="reached by the world, and guarded",
         ),
         pytest.param(
             gateway("github", "gone"),
