@@ -1,6 +1,6 @@
 """What a new catalog shows that a person should look at, said once in the log: pins that do not agree, names that look alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import structlog
@@ -29,7 +29,7 @@ def say(before: Catalog, after: Catalog) -> None:
         log.warning("names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED])
 
 
-def _counted(names: dict[str, Sequence[str]]) -> dict[str, Any]:
+def _counted(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What there is of these, by name and, where there are more than are named, by number."""
     named: dict[str, Any] = {key: list(each[:MAX_NAMED]) for key, each in names.items() if each}
     return named | {f"{key}_total": len(each) for key, each in names.items() if len(each) > MAX_NAMED}

@@ -5,7 +5,6 @@ closed after it: nothing of one backend, nor of one of its credentials, is used 
 """
 
 import asyncio
-import itertools
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -18,14 +17,11 @@ from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
-from switchyard_sidecar.upstream.connect import connect
-from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import Fault, Malformed, Refused, Silent, TooLarge
-from switchyard_sidecar.upstream.fetch import read_list
+from switchyard_sidecar.upstream.glance import glance
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
-from switchyard_sidecar.upstream.wire import Wire
 
 LOOK_S: Final = 30.0
 """The most that one look may take."""
@@ -55,29 +51,13 @@ async def look(
     """Look at a backend once. Never fails: what goes wrong is what was found out. ``admits``: addresses to connect to."""
     try:
         async with asyncio.timeout(LOOK_S), HttpPool(admits) as http, asyncio.TaskGroup() as tasks:
-            return await _look(config, credentials, http, pace, Errands(tasks, pace.farewell_s))
+            try:
+                peer, snapshot = await glance(config, credentials, http, tasks, pace)
+            except (Fault, McpError) as error:
+                return Probe(reason_for(error))
+            return Probe(ProbeReason.ANSWERED, _answer(config, peer, snapshot))
     except TimeoutError:
         return Probe(ProbeReason.TIMED_OUT)
-
-
-async def _look(
-    config: Backend, credentials: Mapping[str, bytes], http: HttpPool, pace: Pace, errands: Errands
-) -> Probe:
-    try:
-        endpoint = await http.endpoint(config, credentials)
-        wire = Wire(config.id, http, endpoint, pace, errands, _unheard, itertools.count(1))
-        peer = await connect(config, wire, patience_s=pace.probe_s)
-        try:
-            snapshot = await read_list(peer, config, pace, http.turns, None, asyncio.get_running_loop().time())
-        finally:
-            await peer.close()
-    except (Fault, McpError) as error:
-        return Probe(reason_for(error))
-    return Probe(ProbeReason.ANSWERED, _answer(config, peer, snapshot))
-
-
-def _unheard() -> None:
-    """A change during a look is seen by the next one."""
 
 
 def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
