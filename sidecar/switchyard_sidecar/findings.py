@@ -1,4 +1,7 @@
-"""What a new catalog shows that a person should look at, said once in the log: pins that do not agree, names that look alike."""
+"""What a new catalog shows that a person should look at, said once in the log: pins that do not agree, names that look alike.
+
+Callers whose own tokens go to backends have catalogs of their own. What was said of one of them is not said again of the next.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -6,27 +9,46 @@ from typing import Any, Final
 import structlog
 
 from switchyard_sidecar.catalog.catalog import Catalog
+from switchyard_sidecar.catalog.lookalikes import Lookalike
+from switchyard_sidecar.catalog.pins import Comparison
 
 log = structlog.get_logger(__name__)
 
 MAX_NAMED: Final = 20
 """Names in one line, and look-alikes that one catalog logs; the status has them all."""
+MAX_KEPT: Final = 1_000
+"""Look-alikes that are not said again; beyond these, the ones said first may be."""
 
 
-def say(before: Catalog, after: Catalog) -> None:
-    """Log what is new since the catalog before."""
-    for backend, found in after.pins.items():
-        if found == before.pins.get(backend):
-            continue
-        differing = {"drifted": found.drifted, "unpinned": found.unpinned, "missing": found.missing}
-        if any(differing.values()):
-            log.warning("pins_differ", backend=backend, enforced=found.enforced, **_counted(differing))
-        elif backend in before.pins:
-            log.info("pins_agree", backend=backend, tools=found.agreed)
-    known = frozenset(before.lookalikes)
-    new = [each for each in after.lookalikes if each not in known]
-    for each in new[:MAX_NAMED]:
-        log.warning("names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED])
+class Findings:
+    """Remembers what was said of one gateway's catalogs."""
+
+    def __init__(self) -> None:
+        self._compared: dict[str, Comparison] = {}
+        self._alike: dict[Lookalike, None] = {}
+
+    def say(self, before: Catalog, after: Catalog) -> None:
+        """Log what is new since the catalog before."""
+        for backend, found in after.pins.items():
+            if found not in (before.pins.get(backend), self._compared.get(backend)):
+                _say_compared(backend, found)
+            self._compared[backend] = found
+        for gone in frozenset(before.lookalikes).difference(after.lookalikes):
+            self._alike.pop(gone, None)
+        new = [each for each in after.lookalikes if each not in self._alike]
+        for each in new[:MAX_NAMED]:
+            log.warning("names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED])
+        self._alike |= dict.fromkeys(new)
+        for oldest in list(self._alike)[: max(0, len(self._alike) - MAX_KEPT)]:
+            del self._alike[oldest]
+
+
+def _say_compared(backend: str, found: Comparison) -> None:
+    differing = {"drifted": found.drifted, "unpinned": found.unpinned, "missing": found.missing}
+    if any(differing.values()):
+        log.warning("pins_differ", backend=backend, enforced=found.enforced, **_counted(differing))
+    else:
+        log.info("pins_agree", backend=backend, tools=found.agreed)
 
 
 def _counted(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.config.apply import Applied
 from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.findings import Findings
 from switchyard_sidecar.gateway.backends import Backends
 from switchyard_sidecar.gateway.lane import Lane
 from switchyard_sidecar.gateway.lanes import Lanes, is_forwarding
@@ -24,10 +25,11 @@ class Gateway:
     def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, config: GatewayConfig, pace: Pace) -> None:
         self.on_catalog: Callable[[Lane], None] = lambda _: None
         """Called with each lane that has a new catalog, after that can be read."""
-        self.shared = Lane(config, self._told, ready=True)
+        findings = Findings()
+        self.shared = Lane(config, self._told, findings.say, ready=True)
         """The lane of all who have none of their own."""
         self._backends = Backends(tasks, http, pace, self._changed)
-        self._lanes = Lanes(tasks, http, pace, self.shared, self._told)
+        self._lanes = Lanes(tasks, http, pace, self.shared, self._told, findings.say)
 
     @property
     def sessions(self) -> Mapping[str, BackendSession]:

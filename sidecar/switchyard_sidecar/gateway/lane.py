@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from switchyard_sidecar import findings
 from switchyard_sidecar.catalog import catalog as catalogs
 from switchyard_sidecar.catalog import freshness
 from switchyard_sidecar.catalog.catalog import BackendView, Catalog
@@ -42,7 +41,8 @@ TOKEN_EXPIRED: Final = "the caller's token has expired"  # noqa: S105 - a reason
 class Lane:
     """One catalog and the running backends that it is made from.
 
-    ``on_catalog`` is called with the lane whenever it has a new catalog, after that can be read. ``ready``: see rule 3.
+    ``on_catalog`` is called with the lane whenever it has a new catalog, after that can be read; ``say`` before, with the old one and
+    the new one. ``ready``: see rule 3.
     ``previous`` is a catalog that has parts in common with this lane's, and saves work.
     """
 
@@ -50,12 +50,14 @@ class Lane:
         self,
         config: GatewayConfig,
         on_catalog: Callable[["Lane"], None],
+        say: Callable[[Catalog, Catalog], None],
         *,
         previous: Catalog | None = None,
         ready: bool = False,
     ) -> None:
         self._config = config
         self._on_catalog = on_catalog
+        self._say = say
         self._ready = ready
         self._loop = asyncio.get_running_loop()
         self._running: Mapping[str, RunningBackend] = {}
@@ -221,7 +223,7 @@ class Lane:
             await asyncio.wait((self._making,))
 
     def _publish(self, catalog: Catalog, views: Mapping[str, BackendView], began: float) -> None:
-        findings.say(self._catalog, catalog)
+        self._say(self._catalog, catalog)
         self._catalog = catalog
         self._judge(views, began)
         self._on_catalog(self)

@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from switchyard_sidecar.access.caller import Caller
+from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
 from switchyard_sidecar.config.model import AuthType
 from switchyard_sidecar.gateway.backends import Backends, RunningBackend
@@ -54,13 +55,20 @@ class Lanes:
     """The lanes that differ from ``shared``. ``on_catalog``: see :class:`Lane`."""
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, http: HttpPool, pace: Pace, shared: Lane, on_catalog: Callable[[Lane], None]
+        self,
+        tasks: asyncio.TaskGroup,
+        http: HttpPool,
+        pace: Pace,
+        shared: Lane,
+        on_catalog: Callable[[Lane], None],
+        say: Callable[[Catalog, Catalog], None],
     ) -> None:
         self._tasks = tasks
         self._http = http
         self._pace = pace
         self._shared = shared
         self._on_catalog = on_catalog
+        self._say = say
         self._loop = asyncio.get_running_loop()
         self._config = shared.config
         self._forwarding: Mapping[str, AppliedBackend] = {}
@@ -139,7 +147,7 @@ class Lanes:
 
     def _opened(self, caller: Caller, text: str, backends: Mapping[str, AppliedBackend]) -> _Kept:
         self._make_room()
-        lane = Lane(self._config, self._on_catalog, previous=self._shared.catalog)
+        lane = Lane(self._config, self._on_catalog, self._say, previous=self._shared.catalog)
         token = ForwardedToken(text)
         kept = _Kept(caller, token, Backends(self._tasks, self._http, self._pace, lane.changed, token), lane)
         self._run(kept, backends)

@@ -183,23 +183,6 @@ def test_the_sidecar_reads_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "unresolved", "reports"),
-    [
-        ({"pinning": {"mode": "Enforce"}}, "EnforceNotSupported", ["EnforceNotSupported"]),
-        ({"pinning": {"mode": "Warn"}}, None, ["NotYetEffective"]),
-        ({"pinning": {"mode": "None", "digests": [{"tool": "t", "sha256": "0" * 64}]}}, None, []),
-    ],
-)
-def test_a_backend_field_of_later_fails_closed_or_is_reported(
-    spec: dict[str, Any], unresolved: str | None, reports: list[str]
-) -> None:
-    """Left out where serving it would be unsafe, reported where it merely does nothing."""
-    result = compiled(gateway("a"), backend("a", **spec))
-    assert result.config.backends[0].unresolved == unresolved
-    assert [str(report.reason) for report in result.reports] == reports
-
-
-@pytest.mark.parametrize(
     ("spec", "fields"),
     [
         ({"mode": "Deployment", "replicas": 2, "service": {}}, []),

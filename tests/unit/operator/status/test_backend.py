@@ -183,19 +183,6 @@ def test_a_backend_that_is_well() -> None:
             id="only callers can ask it",
         ),
         pytest.param(
-            {"pinning": {"mode": "Warn"}},
-            [],
-            ANSWERED,
-            [
-                "Accepted=True NotYetEffective",
-                "ResolvedRefs=True ResolvedRefs",
-                "Reachable=True Answered",
-                "Ready=True Ready",
-            ],
-            "Current",
-            id="something without effect",
-        ),
-        pytest.param(
             {"allowedNamespaces": SELECTOR},
             [],
             ANSWERED,
