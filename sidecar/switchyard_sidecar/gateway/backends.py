@@ -11,7 +11,7 @@ What always holds:
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 
@@ -29,15 +29,36 @@ RESTART_S: Final = 1.0
 """A backend's task that failed by a fault of ours is started again after this."""
 
 
-class RunningBackend:
-    """One backend's session and the task that runs it, in ``tasks``."""
+class Tasks:
+    """The tasks of all backends, also of those that are let go and not at their end: in ``group``, whose owner outlives this."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, session: BackendSession) -> None:
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        """Start a task."""
+        task = self._group.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def end(self) -> list["asyncio.Task[None]"]:
+        """End all; give them, to be waited for."""
+        for task in self._running:
+            task.cancel()
+        return list(self._running)
+
+
+class RunningBackend:
+    """One backend's session and the task that runs it."""
+
+    def __init__(self, tasks: Tasks, session: BackendSession) -> None:
         self.session: Final = session
         self.retired = False
         """Whether it was let go, and lives on for its calls alone."""
         self._tasks = tasks
-        self._task = tasks.create_task(_supervised(session), name=f"backend {session.config.id}")
+        self._task = tasks.start(_supervised(session), f"backend {session.config.id}")
         self._calls = 0
         self._followers = 0
         self._fetch: asyncio.Task[None] | None = None
@@ -49,7 +70,7 @@ class RunningBackend:
         if now < session.fresh_until:
             return None
         if self._fetch is None or self._fetch.done():
-            self._fetch = self._tasks.create_task(session.refreshed(), name=f"refresh {session.config.id}")
+            self._fetch = self._tasks.start(session.refreshed(), f"refresh {session.config.id}")
             self._fetch_deadline = now + session.config.timeouts.list_ms / 1000
         if now >= self._fetch_deadline:
             return None
@@ -84,11 +105,6 @@ class RunningBackend:
         if not self._calls:
             self._task.cancel()
 
-    def end(self) -> "asyncio.Task[None]":
-        """End the session at once, whatever it carries; give the task to wait for."""
-        self._task.cancel()
-        return self._task
-
 
 class Backends:
     """The backends that are asked with one set of credentials: those that all callers share, or those of one caller.
@@ -99,7 +115,7 @@ class Backends:
 
     def __init__(
         self,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         http: HttpPool,
         pace: Pace,
         changed: Callable[[], None],
@@ -166,9 +182,12 @@ async def _until(fetch: "asyncio.Task[None]", deadline: float) -> None:
 
 
 async def _supervised(session: BackendSession) -> None:
+    task = cast("asyncio.Task[object]", asyncio.current_task())
     while True:
         try:
             await session.run()
         except Exception:
             log.exception("backend_task_failed", backend=session.config.id)
+            if task.cancelling():  # it failed at its end
+                return
         await asyncio.sleep(RESTART_S)

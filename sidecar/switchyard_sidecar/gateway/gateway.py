@@ -11,7 +11,7 @@ from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.config.apply import Applied
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.findings import Findings
-from switchyard_sidecar.gateway.backends import Backends
+from switchyard_sidecar.gateway.backends import Backends, Tasks
 from switchyard_sidecar.gateway.lane import Lane
 from switchyard_sidecar.gateway.lanes import Lanes, is_forwarding
 from switchyard_sidecar.upstream.http import HttpPool
@@ -28,8 +28,9 @@ class Gateway:
         findings = Findings()
         self.shared = Lane(config, self._told, findings.say, ready=True)
         """The lane of all who have none of their own."""
-        self._backends = Backends(tasks, http, pace, self._changed)
-        self._lanes = Lanes(tasks, http, pace, self.shared, self._told, findings.say)
+        self._tasks = Tasks(tasks)
+        self._backends = Backends(self._tasks, http, pace, self._changed)
+        self._lanes = Lanes(self._tasks, http, pace, self.shared, self._told, findings.say)
 
     @property
     def sessions(self) -> Mapping[str, BackendSession]:
@@ -67,7 +68,8 @@ class Gateway:
 
     def retire_all(self) -> list["asyncio.Task[None]"]:
         """End every session, whatever it carries; give the tasks to wait for."""
-        return [*(running.end() for running in self._backends.running.values()), *self._lanes.end_all()]
+        self._lanes.forget_all()
+        return self._tasks.end()
 
     def forget(self, principal: str) -> None:
         """End the sessions with backends that belong to one ended session of a client."""

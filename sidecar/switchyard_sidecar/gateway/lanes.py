@@ -26,7 +26,7 @@ from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
 from switchyard_sidecar.config.model import AuthType
-from switchyard_sidecar.gateway.backends import Backends, RunningBackend
+from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Tasks
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED, Lane
 from switchyard_sidecar.protocol.errors import Overloaded
 from switchyard_sidecar.upstream.forwarded import ForwardedToken
@@ -56,7 +56,7 @@ class Lanes:
 
     def __init__(
         self,
-        tasks: asyncio.TaskGroup,
+        tasks: Tasks,
         http: HttpPool,
         pace: Pace,
         shared: Lane,
@@ -126,12 +126,11 @@ class Lanes:
         for kept in self._kept.values():
             kept.own.forget(principal)
 
-    def end_all(self) -> list["asyncio.Task[None]"]:
-        """End every session, whatever it carries; give the tasks to wait for."""
-        kept, self._kept = list(self._kept.values()), OrderedDict()
-        for each in kept:
-            _cancel(each.timer)
-        return [running.end() for each in kept for running in each.own.running.values()]
+    def forget_all(self) -> None:
+        """Keep none any more, whatever they are used for: what runs for them is ended by its owner."""
+        for kept in self._kept.values():
+            _cancel(kept.timer)
+        self._kept.clear()
 
     def _meant_for(self, caller: Caller) -> Mapping[str, AppliedBackend]:
         """The backends that are to get this caller's token, as things are now."""
