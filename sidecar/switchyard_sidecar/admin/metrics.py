@@ -50,6 +50,7 @@ class StateCollector(Collector):
             "Groups of exposed names that a person would take for one another, and odd names.",
             len(state.gateway.shared.catalog.lookalikes),
         )
+        yield GaugeMetricFamily("switchyard_lanes", "Callers whose own tokens go to backends.", state.gateway.lanes)
         yield GaugeMetricFamily("switchyard_connections", "Connections of clients.", state.accepting.open)
         yield CounterMetricFamily(
             "switchyard_connections_refused",
@@ -113,6 +114,15 @@ class StateCollector(Collector):
             held_back.add_metric([name], status.circuit != "closed")
             up.add_metric([name, status.era or "unknown"], status.last_error is None and status.tools is not None)
             tools.add_metric([name], status.tools or 0)
+        callers = GaugeMetricFamily(
+            "switchyard_backend_callers",
+            "Callers whose own tokens go to the backend, by the state of their session: connecting, ready or failing.",
+            labels=["backend", "state"],
+        )
+        for name, each in self._state.gateway.forwarded.items():
+            running.add_metric([name], each.calls_running)
+            for state in ("connecting", "ready", "failing"):
+                callers.add_metric([name, state], getattr(each, state))
         for name in self._state.gateway.unresolved:
             up.add_metric([name, "unknown"], 0)
-        yield from (up, tools, running, held_back, silent, pins)
+        yield from (up, tools, running, held_back, silent, pins, callers)

@@ -80,6 +80,7 @@ class State:
                 "connectionsRefused": self.accepting.refused_total,
                 "bodyBytes": self.bodies.held,
             },
+            "lanes": gateway.lanes,
             "subscribers": {"open": len(service.hub), "toldTotal": service.hub.told_total},
             "callsRunning": service.calls_running,
             "latencies": {
@@ -94,5 +95,8 @@ class State:
             name: shown(session.status) | ({"pins": shown(pins[name])} if name in pins else {})
             for name, session in self.gateway.sessions.items()
         }
+        callers = {
+            name: {"state": "forwarding", "callers": shown(all_)} for name, all_ in self.gateway.forwarded.items()
+        }
         unresolved = {name: {"state": "unresolved", "lastError": why} for name, why in self.gateway.unresolved.items()}
-        return resolved | unresolved
+        return resolved | callers | unresolved

@@ -17,6 +17,7 @@ from switchyard_sidecar.gateway.lanes import Lanes, is_forwarding
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.session import BackendSession
+from switchyard_sidecar.upstream.status import CallersStatus
 
 
 class Gateway:
@@ -38,12 +39,15 @@ class Gateway:
         return {name: running.session for name, running in self._backends.running.items()}
 
     @property
-    def forwarded(self) -> Mapping[str, list[BackendSession]]:
-        """By backend that gets its callers' own tokens: the sessions with it, whosever they are."""
-        return self._lanes.sessions
+    def forwarded(self) -> Mapping[str, CallersStatus]:
+        """By backend that gets its callers' own tokens: how their sessions with it are."""
+        return {
+            name: CallersStatus.of([session.status for session in sessions])
+            for name, sessions in self._lanes.sessions.items()
+        }
 
     @property
-    def callers_lanes(self) -> int:
+    def lanes(self) -> int:
         """How many callers have lanes of their own."""
         return len(self._lanes)
 

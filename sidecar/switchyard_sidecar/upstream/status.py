@@ -1,6 +1,8 @@
 """What one backend's session shows of itself: for ``/status``, metrics and logs."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from switchyard_sidecar.protocol.versions import Era
@@ -60,3 +62,30 @@ class BackendStatus:
     call_sessions: int
     """Sessions held for calls with a legacy backend."""
     counters: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class CallersStatus:
+    """One moment of the sessions of all callers with a backend that gets their own tokens: numbers that single out none."""
+
+    connecting: int
+    ready: int
+    failing: int
+    """Callers by the state of their session."""
+    calls_running: int
+    call_sessions: int
+    counters: Counters
+    """Of the sessions that there are."""
+
+    @classmethod
+    def of(cls, sessions: Sequence[BackendStatus]) -> "CallersStatus":
+        """All of these together."""
+        states = Counter(each.state for each in sessions)
+        return cls(
+            connecting=states["connecting"],
+            ready=states["ready"],
+            failing=states["failing"],
+            calls_running=sum(each.calls_running for each in sessions),
+            call_sessions=sum(each.call_sessions for each in sessions),
+            counters=Counters(*(sum(getattr(each.counters, of.name) for each in sessions) for of in fields(Counters))),
+        )

@@ -138,7 +138,7 @@ async def test_renewed_token_takes_over_and_sessions_go_on() -> None:
         ]
         assert len({request.header("Mcp-Session-Id") for request in server.of("tools/call")}) == 1
         assert len(server.of("initialize")) == 2  # one for discovery, one for calls
-        assert played.gateway.callers_lanes == 1
+        assert played.gateway.lanes == 1
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ async def test_oldest_unused_lane_makes_room() -> None:
             for who in (ALICE, BOB, ALICE, caller("carol")):
                 await played.names(who)
             await server.by_token["bob"].received("DELETE")
-            assert played.gateway.callers_lanes == 2
+            assert played.gateway.lanes == 2
             assert len(server.by_token["alice"].of("initialize")) == 1
             assert server.by_token["alice"].of("DELETE") == []
 
@@ -361,7 +361,7 @@ async def test_lanes_end_when_the_backend_is_revoked(revoked: dict[str, Any] | N
             played.configure(rest)
             await server.by_token["alice"].received("DELETE")
             await server.by_token["bob"].received("DELETE")
-            assert played.gateway.callers_lanes == 1  # Bob's, who is followed
+            assert played.gateway.lanes == 1  # Bob's, who is followed
             assert played.gateway.lane(ALICE) is played.gateway.shared
             assert await played.names(ALICE) == ["c__t"]
 
