@@ -12,7 +12,7 @@ from apiserver.replica import replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
 
-TOKENS: Final = ("t0ken-of-a-bearer", "t0ken-of-a-header", "t0ken-that-is-\nno-header")
+TOKENS: Final = ("t0ken-of-a-bearer", "t0ken-of-a-header", "t0ken-of-a-caller", "t0ken-that-is-\nno-header")
 """The last cannot be a header, which somebody has to be told."""
 
 
@@ -39,8 +39,8 @@ async def everything(client: Client, namespace: str) -> AsyncIterator[tuple[str,
 
 async def test_a_credential_is_in_secrets_alone(api_server: ApiServer, client: Client, namespace: str) -> None:
     """Not in a ConfigMap, a status, an event, a log at its most talkative or a metric; nor a digest that a guess could be checked with."""
-    good, header, bad = TOKENS
-    secrets = {"bearer": good, "header": header, "bad": bad}
+    good, header, caller, bad = TOKENS
+    secrets = {"bearer": good, "header": header, "caller": caller, "bad": bad}
     for name, token in secrets.items():
         await client.create(SECRETS, namespace, credential(name, token))
     in_header = [{"name": "X-Key", "valueFrom": {"secretKeyRef": {"name": "header", "key": "token"}}}]
@@ -48,15 +48,17 @@ async def test_a_credential_is_in_secrets_alone(api_server: ApiServer, client: C
     await client.create(BACKENDS, namespace, backend("header", headers=in_header))
     await client.create(BACKENDS, namespace, backend("bad", auth=bearer("bad")))
     await client.create(ALIASES, namespace, alias("find", "bearer", "search"))
-    await client.create(GATEWAYS, namespace, gateway("main", "bearer", "header", "bad"))
+    tokens = [{"name": name, "secretKeyRef": {"name": name, "key": "token"}} for name in ("caller", "bad")]
+    await client.create(GATEWAYS, namespace, gateway("main", "bearer", "header", "bad", auth={"tokens": tokens}))
     flags = ("--log-level=debug", "--probes=Local")
     async with replica(api_server.kubeconfig(), *flags, namespace=namespace) as operator:
         children = Children(client, namespace, "main")
         await children.serve("http://bearer.example/mcp", "http://header.example/mcp", None)
-        assert await children.credentials() == {good.encode(), header.encode()}
+        assert await children.credentials() == {good.encode(), header.encode(), caller.encode()}
 
         async def is_told() -> bool:
-            return "InvalidCredential" in json.dumps([await client.get(BACKENDS, namespace, "bad")])
+            said = [await client.get(BACKENDS, namespace, "bad"), await client.get(GATEWAYS, namespace, "main")]
+            return all("InvalidCredential" in json.dumps(each) for each in said)
 
         await eventually(is_told, SOON_S)
         # The key of one more gateway's revisions is another: equal tokens are not seen to be equal.

@@ -95,8 +95,8 @@ class Kube:
         await self._session.close()
 
     async def read(self, path: str) -> dict[str, Any]:
-        """Whatever is at a path, such as discovery."""
-        return await self._request("GET", path)
+        """Whatever JSON is at a path, such as discovery, or a key set, which has a media type of its own."""
+        return await self._request("GET", path, accept="*/*")
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
         """One object; ``None`` when there is none."""

@@ -187,7 +187,7 @@ class Replica:
         self._watching = Watching(
             access, selectors, options.namespaces, self._intake.hand, inactivity_s=options.watch_inactivity_s
         )
-        self._service_accounts = ServiceAccounts(kube, self._issuer_changed)
+        self._service_accounts = ServiceAccounts(kube.read, self._issuer_changed)
         self._configs = Configs(
             kube, self._store, self._election.check, self._answered, self._metrics, self._service_accounts.issuer
         )

@@ -6,7 +6,7 @@ need neither an API server nor permissions to check a token.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ import structlog
 
 from switchyard_operator.api.gateway_auth import key_set_fault
 from switchyard_operator.compile.authentication import ServiceAccountIssuer
-from switchyard_operator.controller.kube import ApiError, Kube, KubeError
+from switchyard_operator.controller.kube import ApiError, KubeError
 
 PERIOD_S: Final = 120.0
 """Between two readings. Tokens are signed with a new key only after every API server accepts it, which takes longer."""
@@ -33,10 +33,13 @@ class NotReadYet(Exception):  # noqa: N818 - the name says it
 
 
 class ServiceAccounts:
-    """The issuer of one cluster. ``changed`` is called when it is another than before, or becomes known."""
+    """The issuer of one cluster.
 
-    def __init__(self, kube: Kube, changed: Callable[[], None]) -> None:
-        self._kube = kube
+    ``read`` gives what the API server has at a path; ``changed`` is called when the issuer is another than before, or becomes known.
+    """
+
+    def __init__(self, read: Callable[[str], Awaitable[Mapping[str, Any]]], changed: Callable[[], None]) -> None:
+        self._read = read
         self._changed = changed
         self._issuer: ServiceAccountIssuer | None = None
         self._answered = False
@@ -51,13 +54,13 @@ class ServiceAccounts:
     async def run(self) -> None:
         """Read until cancelled."""
         while True:
-            await self.read()
+            await self.look()
             await asyncio.sleep(_RETRY_S if self._issuer is None else PERIOD_S)
 
-    async def read(self) -> None:
+    async def look(self) -> None:
         """Read once. What goes wrong is logged, each fault once in a row."""
         try:
-            found = issuer_of(await self._kube.read(_DISCOVERY), await self._kube.read(_KEY_SET))
+            found = issuer_of(await self._read(_DISCOVERY), await self._read(_KEY_SET))
         except (KubeError, ValueError) as error:
             self._failed(error)
             return

@@ -369,6 +369,147 @@ def test_what_is_revoked_goes_even_where_nothing_new_can_be_written(revoke: Any,
     assert cluster.writes == []
 
 
+GUARDED: dict[str, Any] = {
+    "auth": {"tokens": [{"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}, "claims": {"team": "a"}}]},
+    "visibility": {"default": "Deny", "rules": [{"when": [{"claim": "team"}], "tools": {}}]},
+}
+
+
+def let_in(cluster: Cluster) -> list[str] | None:
+    """The names of the tokens in the config; ``None``: everyone is let in."""
+    section = json.loads(children(cluster, MAIN)["gateway.json"]).get("authentication")
+    return None if section is None else [each["name"] for each in section["tokens"]]
+
+
+def guard(cluster: Cluster) -> None:
+    """A gateway with a backend and a token of each, its own one for callers."""
+    declare(cluster)
+    secret(cluster, "ci", b"callers")
+    gateway(cluster, "a", **GUARDED)
+
+
+def take_the_label(cluster: Cluster) -> None:
+    data = {"token": base64.b64encode(b"callers").decode()}
+    cluster.put(SECRETS, Key("agents", "ci"), labels={}, data=data)
+
+
+def delete_the_token(cluster: Cluster) -> None:
+    cluster.delete(SECRETS, Key("agents", "ci"))
+
+
+def replace_the_token(cluster: Cluster) -> None:
+    secret(cluster, "ci", b"others")
+
+
+def break_the_rules(cluster: Cluster, **spec: Any) -> None:
+    """The gateway as its schema would not let it be."""
+    cluster.put(GATEWAYS, MAIN, spec={"backends": [{"name": "a", "selector": {}}], **spec})
+
+
+def outgrow(cluster: Cluster, **spec: Any) -> None:
+    """More credentials than a Secret holds."""
+    for name in ("c", "d"):
+        backend(cluster, name, secret=name)
+        secret(cluster, name, bytes([33 + ord(name) % 9]) * 600_000)
+    gateway(cluster, "a", "c", "d", **spec)
+
+
+def stay(cluster: Cluster, **spec: Any) -> None:
+    """The gateway as it was."""
+
+
+@pytest.mark.parametrize("revoke", [take_the_label, delete_the_token])
+@pytest.mark.parametrize("hindrance", [stay, break_the_rules, outgrow])
+def test_a_revoked_token_goes_even_where_nothing_new_can_be_written(revoke: Any, hindrance: Any) -> None:
+    """The section and the rules stay: nobody is let in instead, and the file is gone."""
+    cluster = Watched()
+    guard(cluster)
+    outcome = configured(cluster)
+    assert (let_in(cluster), credentials(cluster), outcome.composition.closed) == (
+        ["ci"],
+        [b"callers", b"first"],
+        False,
+    )
+    before = json.loads(children(cluster, MAIN)["gateway.json"])
+    hindrance(cluster, **GUARDED)
+    revoke(cluster)
+    outcome = configured(cluster)
+    after = json.loads(children(cluster, MAIN)["gateway.json"])
+    assert (let_in(cluster), credentials(cluster)) == ([], [b"first"])
+    assert (after["visibility"], after["requires"]) == (before["visibility"], ["authentication", "visibility"])
+    assert served(cluster) == {"agents/a": None}
+    if hindrance is stay:
+        assert outcome.composition.closed
+
+
+def test_a_replaced_token_lets_nobody_in_by_its_old_value_while_a_gateway_is_invalid() -> None:
+    """What it was replaced for may well be that others have it."""
+    cluster = Watched()
+    guard(cluster)
+    configured(cluster)
+    break_the_rules(cluster, **GUARDED)
+    configured(cluster)
+    assert let_in(cluster) == ["ci"]
+    replace_the_token(cluster)
+    configured(cluster)
+    assert (let_in(cluster), credentials(cluster)) == ([], [b"first"])
+
+
+@pytest.mark.parametrize(
+    ("before", "hindrance", "after", "kept"),
+    [
+        pytest.param({}, break_the_rules, {}, True, id="invalid: nothing was guarded, nothing is to be"),
+        pytest.param({}, break_the_rules, GUARDED, False, id="invalid: it was open, and is to be guarded"),
+        pytest.param({}, break_the_rules, {"auth": {}}, False, id="invalid: by the very field that is to guard it"),
+        pytest.param(
+            {"auth": GUARDED["auth"]}, break_the_rules, GUARDED, False, id="invalid: all was shown, and is not to be"
+        ),
+        pytest.param(GUARDED, break_the_rules, GUARDED, True, id="invalid: it is guarded"),
+        pytest.param({}, outgrow, {}, True, id="too large: nothing was guarded, nothing is to be"),
+        pytest.param({}, outgrow, GUARDED, False, id="too large: it was open, and is to be guarded"),
+        pytest.param(GUARDED, outgrow, GUARDED, True, id="too large: it is guarded as it is to be"),
+        pytest.param(GUARDED, outgrow, {}, True, id="too large: it was guarded, and need not be"),
+        pytest.param(
+            GUARDED,
+            outgrow,
+            GUARDED | {"visibility": {"default": "Deny"}},
+            False,
+            id="too large: less is to be shown than was",
+        ),
+        pytest.param(
+            GUARDED,
+            outgrow,
+            GUARDED | {"auth": {"kubernetes": {"audiences": ["a"]}}},
+            False,
+            id="too large: others are to be let in than were",
+        ),
+    ],
+)
+def test_what_stays_where_nothing_new_can_be_written_is_never_more_open(
+    before: dict[str, Any], hindrance: Any, after: dict[str, Any], *, kept: bool
+) -> None:
+    """Otherwise everything goes, and whoever comes is refused."""
+    cluster = Watched()
+    declare(cluster)
+    secret(cluster, "ci", b"callers")
+    gateway(cluster, "a", **before)
+    configured(cluster)
+    was = children(cluster, MAIN)
+    hindrance(cluster, **after)
+    configured(cluster)
+    if kept:
+        assert children(cluster, MAIN) == was
+    else:
+        config = json.loads(children(cluster, MAIN)["gateway.json"])
+        assert (served(cluster), let_in(cluster), config["requires"], credentials(cluster)) == ({}, [], [], [])
+    cluster.writes.clear()
+    configured(cluster)
+    assert cluster.writes == []
+    gateway(cluster, "a", **before)
+    configured(cluster)
+    assert children(cluster, MAIN) == was
+
+
 def test_a_gateway_that_was_always_too_large_or_invalid_has_no_children() -> None:
     """There is nothing that could stay."""
     cluster = Cluster()
