@@ -14,13 +14,12 @@ What always holds:
 
 import asyncio
 import hashlib
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
-
-import msgspec
 
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.catalog import Catalog
@@ -106,12 +105,13 @@ class Lanes:
 
     def apply(self, applied: Applied, common: Mapping[str, RunningBackend]) -> None:
         """Take over a config. ``common``: the running backends that all callers share."""
+        lets_in_others = applied.config.authentication != self._config.authentication
         self._config = applied.config
         self._common = common
         self._forwarding = {name: backend for name, backend in applied.backends.items() if is_forwarding(backend)}
         for key, kept in list(self._kept.items()):
             self._run(kept, self._meant_for(kept.caller))
-            if not kept.own.running and not kept.lane.in_use:
+            if (lets_in_others or not kept.own.running) and not kept.lane.in_use:
                 self._end(key)
         # What differs from the config before concerned those that were there.
         self._forwarding = {name: replace(each, fate=Fate.UNCHANGED) for name, each in self._forwarding.items()}
@@ -203,7 +203,9 @@ def _identity(caller: Caller) -> bytes:
     """What two callers have in common exactly if one may see what was fetched with the other's token."""
     lasting = {name: value for name, value in caller.claims.items() if name not in OF_ONE_TOKEN}
     entitled = (caller.principal, sorted(caller.audiences), lasting)
-    return hashlib.sha256(msgspec.json.encode(entitled, order="deterministic")).digest()
+    return hashlib.sha256(
+        json.dumps(entitled, sort_keys=True).encode()
+    ).digest()  # which writes all that a token may hold
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:

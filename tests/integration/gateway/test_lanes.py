@@ -378,6 +378,24 @@ async def test_audience_that_is_wanted_no_more_ends_the_session() -> None:
             assert await played.reasons(who) == {"n/x": NO_TOKEN}
 
 
+async def test_lanes_end_when_others_are_let_in() -> None:
+    """Whose issuer is no more cannot come back for its lane; everyone else gets another."""
+    async with accounts(LegacyBackend) as server, scene({"x": (server, meant_for("x"))}, **AUTHENTICATION) as played:
+        await played.names(caller("alice", aud=["x"]))
+        played.configure({"x": (server, meant_for("x"))}, authentication={"issuers": []})
+        await server.received("DELETE")
+        assert played.gateway.lanes == 0
+
+
+async def test_claims_may_hold_whatever_json_holds() -> None:
+    """They tell callers apart by what they say, not by how it is written."""
+    odd = {"n": 10**30, "s": "\ud800", "o": {"b": [None, 1.5], "a": True}}
+    again = {"o": {"a": True, "b": [None, 1.5]}, "s": "\ud800", "n": 10**30}
+    async with accounts() as server, scene({"x": (server, FORWARD)}) as played:
+        assert await played.names(caller("alice", **odd)) == ["x__a"]
+        assert played.gateway.lane(caller("alice", **odd)) is played.gateway.lane(caller("alice", **again))
+
+
 async def test_unchanged_config_leaves_lanes_alone() -> None:
     """Only a backend whose own section differs starts again, in every lane; another caller may come in between."""
     async with accounts(LegacyBackend) as server, ModernBackend(*tools("t")) as common:
