@@ -20,7 +20,7 @@ ClaimValue = Annotated[str, Text(r"[^\x00-\x1f\x7f]+", 256, "one line of text, n
 
 
 class ClaimCondition(ApiModel):
-    """One condition on a claim of the caller's token. With neither list, the claim must be there.
+    """One condition on a claim of the caller's token. A claim that is absent meets none, `noneOf` included.
 
     A claim has the values of its list, `scope` those between its blanks, any other claim one value; numbers and booleans are compared as
     they are written in JSON.
@@ -31,7 +31,7 @@ class ClaimCondition(ApiModel):
     any_of: Annotated[tuple[ClaimValue, ...], Field(max_length=64)] = ()
     """The claim must have one of these values. Default: any value. At most 64, of at most 256 characters."""
     none_of: Annotated[tuple[ClaimValue, ...], Field(max_length=64)] = ()
-    """The claim must have none of these values. Default: none is excluded. At most 64, of at most 256 characters."""
+    """The claim must be there and have none of these values. Default: none is excluded. At most 64, of at most 256 characters."""
 
 
 class VisibleTools(ApiModel):

@@ -274,6 +274,138 @@ def test_advice(text: str, found: list[str]) -> None:
     assert in_short(text) == found
 
 
+def jwt(keys: str = "https://login.example/keys", audience: str = "https://mcp.example") -> str:
+    return f"jwt: [{{issuer: 'https://login.example', audiences: ['{audience}'], jwksURL: '{keys}'}}]"
+
+
+def rules(*written: str, default: str = "Deny") -> str:
+    return f"visibility: {{default: {default}, rules: [{', '.join(written)}]}}"
+
+
+def when(*conditions: str) -> str:
+    return f"{{when: [{', '.join(conditions)}], tools: {{}}}}"
+
+
+AUTH = f"auth: {{{jwt()}}}"
+SRE, PAID = "{claim: groups, anyOf: [sre]}", "{claim: plan, noneOf: [free]}"
+TOKENS = "tokens: [{name: ci, secretKeyRef: {name: ci, key: token}}]"
+FORWARD = "auth: {type: Forward, audiences: [b]}"
+NO_SECRET = "note 5 spec.auth.tokens[0].secretKeyRef SecretNotFound"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(gateway(spec=f"{AUTH}, {rules(when(SRE))}"), [], id="nothing to say"),
+        pytest.param(
+            gateway(spec=f"auth: {{{jwt('http://login.example/keys')}}}"),
+            ["warning 5 spec.auth.jwt[0].jwksURL KeysInClear"],
+            id="keys over plain HTTP",
+        ),
+        pytest.param(gateway(spec=f"auth: {{{jwt('http://login.tools.svc/keys')}}}"), [], id="keys in the cluster"),
+        pytest.param(
+            gateway(spec=f"{AUTH}, mode: Deployment"),
+            ["warning 5 spec.auth.jwt NoPublicURL"],
+            id="no URL that tokens are for",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, mode: Deployment, listener: {{publicURL: 'https://mcp.example/'}}"),
+            [],
+            id="a URL that tokens are for",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, listener: {{publicURL: 'https://other.example/mcp'}}"),
+            ["note 5 spec.auth.jwt[0].audiences OtherAudience"],
+            id="a URL that tokens are not for",
+        ),
+        pytest.param(
+            gateway(spec="auth: {kubernetes: {audiences: [a]}}"),
+            ["note 5 spec.auth.kubernetes EveryServiceAccount"],
+            id="every service account",
+        ),
+        pytest.param(
+            gateway(
+                spec=f"auth: {{kubernetes: {{audiences: [a]}}}}, {rules(when('{claim: /kubernetes.io/namespace}'))}"
+            ),
+            [],
+            id="some service accounts",
+        ),
+        pytest.param(
+            gateway(spec=f"auth: {{{TOKENS}}}"),
+            [NO_SECRET, "note 5 spec.auth.tokens StaticTokens"],
+            id="single tokens, whose Secret is kept elsewhere",
+        ),
+        pytest.param(
+            gateway(spec=f"auth: {{{TOKENS}}}") + written("Secret", "ic", "stringData: {token: x}"),
+            ["error 5 spec.auth.tokens[0].secretKeyRef SecretNotFound", "note 5 spec.auth.tokens StaticTokens"],
+            id="a misspelt Secret",
+        ),
+        pytest.param(
+            gateway(spec=rules("{tools: {exclude: [x]}}")),
+            ["warning 5 spec.visibility AnonymousCallers"],
+            id="anonymous",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, {rules(default='Allow')}"),
+            ["warning 5 spec.visibility.default AllowedByDefault"],
+            id="whoever meets no rule sees all",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, {rules('{tools: {}}', when(SRE), when(PAID))}"),
+            [
+                "warning 5 spec.visibility.rules[1] UnreachableRule",
+                "warning 5 spec.visibility.rules[2] UnreachableRule",
+            ],
+            id="a rule for everyone comes first",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, {rules(when(SRE), when(PAID, SRE), when(PAID))}"),
+            ["warning 5 spec.visibility.rules[1] UnreachableRule"],
+            id="a rule for some of those of an earlier one",
+        ),
+        pytest.param(
+            gateway(spec=f"{AUTH}, {rules(when(PAID, SRE), when(SRE), '{tools: {exclude: [x]}}')}"),
+            [],
+            id="rules from narrow to wide",
+        ),
+        pytest.param(
+            gateway("{name: a}") + backend("a", FORWARD),
+            ["warning 5 spec.backends[0] TokenPassthrough"],
+            id="tokens that nobody has read",
+        ),
+        pytest.param(gateway("{name: a}", spec=AUTH) + backend("a", FORWARD), [], id="tokens that were made for it"),
+        pytest.param(
+            gateway("{name: a}", spec=AUTH) + backend("a", "auth: {type: Forward}"),
+            ["error 5 spec.backends[0] ForwardWithoutAudience"],
+            id="tokens for whom, is not said",
+        ),
+        pytest.param(
+            gateway("{name: a}", spec=f"auth: {{{TOKENS}}}") + backend("a", FORWARD),
+            [NO_SECRET, "note 5 spec.auth.tokens StaticTokens", "warning 5 spec.backends[0] NeverForwarded"],
+            id="no token goes on",
+        ),
+        pytest.param(
+            gateway() + backend("a", f'url: "http://a.example/mcp", {FORWARD}'),
+            ["warning 10 spec.url CredentialInClear"],
+            id="callers' tokens over plain HTTP",
+        ),
+        pytest.param(
+            backend("a", f"{FORWARD}, allowedNamespaces: {{from: All, credentials: Share}}"),
+            [],
+            id="callers' tokens are none to share",
+        ),
+        pytest.param(
+            gateway(spec="mode: Deployment, service: {type: LoadBalancer}"),
+            ["warning 5 spec.service OpenToEveryone"],
+            id="open to everyone",
+        ),
+    ],
+)
+def test_advice_on_who_is_let_in_and_who_sees_what(text: str, found: list[str]) -> None:
+    """The same: most often a slip, or a risk that was not seen."""
+    assert sorted(in_short(text)) == sorted(found)
+
+
 @pytest.mark.parametrize(
     "host", ["jira", "jira.tools.svc", "jira.tools.svc.cluster.local", "localhost", "127.0.0.1", "10.1.2.3", "[::1]"]
 )

@@ -35,6 +35,18 @@ class Subject(StrEnum):
     ANY_WEBSITE = "AnyWebsite"
     DEPRECATED_TRANSPORT = "DeprecatedTransport"
 
+    # Who is let in, and who sees what
+    KEYS_IN_CLEAR = "KeysInClear"
+    OTHER_AUDIENCE = "OtherAudience"
+    NO_PUBLIC_URL = "NoPublicURL"
+    EVERY_SERVICE_ACCOUNT = "EveryServiceAccount"
+    STATIC_TOKENS = "StaticTokens"
+    ANONYMOUS_CALLERS = "AnonymousCallers"
+    ALLOWED_BY_DEFAULT = "AllowedByDefault"
+    UNREACHABLE_RULE = "UnreachableRule"
+    TOKEN_PASSTHROUGH = "TokenPassthrough"  # noqa: S105
+    NEVER_FORWARDED = "NeverForwarded"
+
 
 class Advice(NamedTuple):
     """One piece of advice about one field of one object; as :class:`switchyard_operator.compile.Report`."""
@@ -66,27 +78,26 @@ def _credentials(backend: MCPBackend) -> Iterator[Advice]:
         if header.value is not None and _SECRET_NAMES.search(header.name):
             message = "looks like a credential that all who read the manifest can read: keep it in a Secret (valueFrom)"
             path = ("spec", "headers", index, "value")
-            yield _warning(backend, path, Subject.SECRET_IN_MANIFEST, message)
-    if not _has_credentials(backend):
-        return
-    if spec.url is not None and _is_public_http(spec.url):
+            yield warning(backend, path, Subject.SECRET_IN_MANIFEST, message)
+    holds = spec.auth.type == "Bearer" or any(header.value_from for header in spec.headers)
+    if (holds or spec.auth.type == "Forward") and spec.url is not None and is_public_http(spec.url):
         message = "sends a credential without encryption: use https"
-        yield _warning(backend, ("spec", "url"), Subject.CREDENTIAL_IN_CLEAR, message)
+        yield warning(backend, ("spec", "url"), Subject.CREDENTIAL_IN_CLEAR, message)
     allowed = spec.allowed_namespaces
-    if allowed.from_ == "All" and allowed.credentials == "Share":
+    if holds and allowed.from_ == "All" and allowed.credentials == "Share":
         message = (
             "lets whoever may create pods in any namespace read the credentials: choose namespaces with from: Selector"
         )
-        yield _warning(backend, ("spec", "allowedNamespaces", "credentials"), Subject.SHARED_WITH_ALL, message)
+        yield warning(backend, ("spec", "allowedNamespaces", "credentials"), Subject.SHARED_WITH_ALL, message)
 
 
 def _connection(backend: MCPBackend) -> Iterator[Advice]:
     if backend.spec.tls.insecure_skip_verify:
         message = "lets anyone on the way read and answer: trust the server's authority with caRef instead"
-        yield _warning(backend, ("spec", "tls", "insecureSkipVerify"), Subject.UNVERIFIED_SERVER, message)
+        yield warning(backend, ("spec", "tls", "insecureSkipVerify"), Subject.UNVERIFIED_SERVER, message)
     if backend.spec.transport == "SSE":
         message = "HTTP+SSE is deprecated in MCP since 2025-03-26; move the server to Streamable HTTP when it can"
-        yield Advice(Severity.NOTE, _ref(backend), ("spec", "transport"), Subject.DEPRECATED_TRANSPORT, message)
+        yield note(backend, ("spec", "transport"), Subject.DEPRECATED_TRANSPORT, message)
 
 
 def _selectors(gateway: MCPGateway, objects: Objects) -> Iterator[Advice]:
@@ -98,23 +109,19 @@ def _selectors(gateway: MCPGateway, objects: Objects) -> Iterator[Advice]:
                 f"selects no backend, of {len(candidates)} that these files hold of namespace {gateway.key.namespace}"
             )
             path = ("spec", "backends", index, "selector")
-            yield _warning(gateway, path, Subject.SELECTS_NOTHING, message)
+            yield warning(gateway, path, Subject.SELECTS_NOTHING, message)
 
 
 def _listener(gateway: MCPGateway) -> Iterator[Advice]:
     if "*" in gateway.spec.listener.allowed_origins:
         message = "lets every website that a user of this gateway's machine visits call its tools: name the origins"
-        yield _warning(gateway, ("spec", "listener", "allowedOrigins"), Subject.ANY_WEBSITE, message)
+        yield warning(gateway, ("spec", "listener", "allowedOrigins"), Subject.ANY_WEBSITE, message)
     if "*" in gateway.spec.listener.allowed_hosts:
         message = "leaves no guard against websites that point a name of theirs here (DNS rebinding): name the hosts"
-        yield _warning(gateway, ("spec", "listener", "allowedHosts"), Subject.ANY_WEBSITE, message)
+        yield warning(gateway, ("spec", "listener", "allowedHosts"), Subject.ANY_WEBSITE, message)
 
 
-def _has_credentials(backend: MCPBackend) -> bool:
-    return backend.spec.auth.type != "None" or any(header.value_from for header in backend.spec.headers)
-
-
-def _is_public_http(url: str) -> bool:
+def is_public_http(url: str) -> bool:
     """Whether the URL is plain HTTP to a host that lies neither in the cluster nor on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -126,8 +133,14 @@ def _is_public_http(url: str) -> bool:
         return True
 
 
-def _warning(about: Resource, path: FieldPath, reason: Subject, message: str) -> Advice:
+def warning(about: Resource, path: FieldPath, reason: Subject, message: str) -> Advice:
+    """Advice that is worth stopping for."""
     return Advice(Severity.WARNING, _ref(about), path, reason, message)
+
+
+def note(about: Resource, path: FieldPath, reason: Subject, message: str) -> Advice:
+    """Advice that is worth knowing."""
+    return Advice(Severity.NOTE, _ref(about), path, reason, message)
 
 
 def _ref(about: Resource) -> Ref:

@@ -16,6 +16,7 @@ from switchyard_operator.api.fields import FieldPath, dotted
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.cli.absent import completed, others, sought
 from switchyard_operator.cli.lint.advice import Advice, Subject, advice
+from switchyard_operator.cli.lint.guards import guards
 from switchyard_operator.cli.lint.renames import renamed
 from switchyard_operator.compile import (
     CompiledGateway,
@@ -82,6 +83,7 @@ def _reports(objects: Objects) -> Iterator[Report]:
 
 def _advice(objects: Objects, before: Objects | None) -> Iterator[Advice]:
     yield from advice(objects)
+    yield from guards(objects)
     for key, gateway in objects.gateways.items():
         now = _compiled(objects, key)
         yield from _too_large(key, now)
