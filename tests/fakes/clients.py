@@ -111,6 +111,9 @@ class OpenStream:
 class Client:
     """What both eras share: one endpoint, one HTTP session without memory."""
 
+    token: str | None = None
+    """A bearer token to present with every request that says nothing else."""
+
     def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
         self.url = url
         self.http = http
@@ -118,7 +121,7 @@ class Client:
 
     async def send(self, method: str, body: bytes | None, headers: Mapping[str, str | None]) -> Answer:
         """Send exactly this; a header of ``None`` is left out."""
-        async with self.http.request(method, self.url, data=body, headers=_present(headers)) as response:
+        async with self.http.request(method, self.url, data=body, headers=self._fields(headers)) as response:
             return Answer(response.status, response.headers, await response.read())
 
     @asynccontextmanager
@@ -126,7 +129,7 @@ class Client:
         self, method: str, body: bytes | None, headers: Mapping[str, str | None]
     ) -> AsyncIterator[OpenStream]:
         """Send exactly this and read the answer while the block runs; leave it by closing the connection."""
-        async with self.http.request(method, self.url, data=body, headers=_present(headers)) as response:
+        async with self.http.request(method, self.url, data=body, headers=self._fields(headers)) as response:
             opened = OpenStream(response.status, response.headers)
             reader = asyncio.create_task(opened.read(response))
             try:
@@ -134,6 +137,10 @@ class Client:
             finally:
                 response.close()
                 await reader
+
+    def _fields(self, headers: Mapping[str, str | None]) -> CIMultiDict[str]:
+        own = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        return _present(own | dict(headers))
 
     def next_id(self) -> int:
         """A request id not used before."""

@@ -46,13 +46,17 @@ class Gateway:
     legacy: LegacyClient
     running: "asyncio.Task[None]"
 
-    def another_modern(self) -> ModernClient:
-        """A client of its own."""
-        return ModernClient(self.url, self.http)
+    def another_modern(self, token: str | None = None) -> ModernClient:
+        """A client of its own, which presents this token."""
+        client = ModernClient(self.url, self.http)
+        client.token = token
+        return client
 
-    def another_legacy(self) -> LegacyClient:
-        """A client of its own, with no session yet."""
-        return LegacyClient(self.url, self.http)
+    def another_legacy(self, token: str | None = None) -> LegacyClient:
+        """A client of its own, which presents this token and has no session yet."""
+        client = LegacyClient(self.url, self.http)
+        client.token = token
+        return client
 
     async def configure(self, backends: Backends, **keys: Any) -> None:
         """Write another config and wait until the sidecar has taken it over."""
