@@ -1,5 +1,7 @@
 """Who sent a request, as everything after the door sees it."""
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +25,14 @@ class Caller:
     """For whom its token is meant (``aud``)."""
     token: str | None = field(default=None, repr=False)
     """The bearer token as it was presented. Only for a backend that gets the caller's own token."""
+    voucher: str = field(default="", repr=False)
+    """What the caller was let in by, of :attr:`~switchyard_sidecar.access.authenticator.Authenticator.vouchers`."""
 
 
 ANONYMOUS: Final = Caller("anonymous")
 """Whoever reaches a gateway that asks nobody who they are."""
+
+
+def digest_of(*words: str) -> str:
+    """A digest of these words, the same wherever it is made: what is known by no secret needs none."""
+    return hashlib.sha256(json.dumps(words).encode()).hexdigest()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from switchyard_sidecar.config.load import Loaded, credentials_of, session_keys_of
-from switchyard_sidecar.config.model import Backend, Credential, GatewayConfig
+from switchyard_sidecar.config.model import Backend, Credential, GatewayConfig, Issuer, StaticToken
 
 CREDENTIAL_PENDING: Final = "CredentialPending"
 """``unresolved`` of a backend that has never had the credentials its section names."""
@@ -45,6 +45,35 @@ class AppliedBackend:
 
 
 @dataclass(frozen=True, slots=True)
+class AppliedIssuer:
+    """An issuer as its tokens are judged."""
+
+    config: Issuer
+    ca: bytes | None = field(default=None, repr=False)
+    """Certificates for its ``jwks_url``; ``None``: the system's."""
+    waiting: bool = False
+    """Whether its certificates have not arrived, so that its keys cannot be read yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedToken:
+    """A static token as callers present it."""
+
+    config: StaticToken
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedAuthentication:
+    """Who is let in. What has not arrived lets nobody in; what was there before stays as it was until it has."""
+
+    issuers: tuple[AppliedIssuer, ...]
+    tokens: tuple[AppliedToken, ...]
+    waiting: tuple[str, ...]
+    """Names of issuers and tokens whose files have not arrived."""
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """A config as it is run."""
 
@@ -56,6 +85,8 @@ class Applied:
     """Ids of backends that were there before and are no more: they end, and their snapshots with them."""
     session_keys: tuple[bytes, ...] = field(repr=False)
     """Keys of session ids; the first signs. None: this process makes one of its own."""
+    authentication: AppliedAuthentication | None = None
+    """``None``: anyone is let in."""
 
 
 def plan(old: Applied | None, new: Loaded) -> Applied:
@@ -67,6 +98,7 @@ def plan(old: Applied | None, new: Loaded) -> Applied:
         backends=backends,
         removed=tuple(id_ for id_ in running if id_ not in backends),
         session_keys=_session_keys(old, new),
+        authentication=_authentication(old.authentication if old else None, new),
     )
 
 
@@ -78,6 +110,31 @@ def _backend(old: AppliedBackend | None, section: Backend, new: Loaded) -> Appli
         waiting = section.model_copy(update={"unresolved": CREDENTIAL_PENDING})
         return AppliedBackend(waiting, {}, _fate(old, waiting, {}), waiting=True)
     return AppliedBackend(old.config, old.credentials, Fate.UNCHANGED, waiting=True)
+
+
+def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAuthentication | None:
+    section = new.config.authentication
+    if section is None:
+        return None
+    known_issuers = {each.config.issuer: each for each in old.issuers} if old else {}
+    known_tokens = {each.config.name: each for each in old.tokens} if old else {}
+    issuers, tokens, waiting = [], [], []
+    for issuer in section.issuers:
+        ca = None if issuer.ca is None else new.credentials.get(issuer.ca.file)
+        if issuer.ca is None or ca is not None:
+            issuers.append(AppliedIssuer(issuer, ca))
+            continue
+        waiting.append(issuer.issuer)
+        issuers.append(known_issuers.get(issuer.issuer) or AppliedIssuer(issuer, waiting=True))
+    for token in section.tokens:
+        secret = new.credentials.get(token.credential.file)
+        if secret is not None:
+            # The line end that editors and ``echo`` put into secrets is not part of it.
+            tokens.append(AppliedToken(token, secret.decode("latin-1").strip()))
+            continue
+        waiting.append(token.name)
+        tokens += [known_tokens[token.name]] if token.name in known_tokens else []
+    return AppliedAuthentication(tuple(issuers), tuple(tokens), tuple(waiting))
 
 
 def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:

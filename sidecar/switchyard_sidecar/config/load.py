@@ -19,10 +19,12 @@ from typing import Any, Final, get_args
 import msgspec
 from pydantic import BaseModel, ValidationError
 
+from switchyard_sidecar.config import callers
 from switchyard_sidecar.config.model import (
     CONFIG_FILE,
     CREDENTIAL_KEY_FILE,
     FORMAT,
+    Authentication,
     AuthType,
     Backend,
     Credential,
@@ -85,6 +87,14 @@ def session_keys_of(config: GatewayConfig) -> tuple[Credential, ...]:
     return tuple(key for key in (config.session_key, config.previous_session_key) if key is not None)
 
 
+def credentials_of_callers(authentication: Authentication | None) -> tuple[Credential, ...]:
+    """What is needed to tell who callers are: static tokens, and certificates for the keys of issuers."""
+    if authentication is None:
+        return ()
+    authorities = [issuer.ca for issuer in authentication.issuers if issuer.ca is not None]
+    return (*authorities, *(token.credential for token in authentication.tokens))
+
+
 def load(directory: Path) -> Loaded:
     """Read the directory.
 
@@ -117,7 +127,9 @@ def _load(root: Path) -> Loaded:
     file, content = _config_file(root)
     config, unknown = parse(content, file)
     warnings = [f"{file}: {key} is not known to this sidecar and was ignored" for key in unknown]
+    warnings += callers.warnings(config.authentication)
     named = {each for backend in config.backends for each in credentials_of(backend)} | set(session_keys_of(config))
+    named |= set(credentials_of_callers(config.authentication))
     files: dict[str, bytes | None] = {}
     for name in sorted({CREDENTIAL_KEY_FILE, *(credential.file for credential in named)}):
         try:
@@ -199,8 +211,8 @@ def parse(content: bytes, file: str = CONFIG_FILE) -> tuple[GatewayConfig, tuple
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        # Below "headers" stands what its author may take for a secret.
-        hidden = "headers" in first["loc"] or first["type"] == "missing"
+        # Below "headers" and "tokens" stands what its author may take for a secret.
+        hidden = not {"headers", "tokens"}.isdisjoint(first["loc"]) or first["type"] == "missing"
         problem = first["msg"] if hidden else f"{first['msg']}: {_shown(first['input'])}"
         raise ConfigError(file, problem, _FOR_OPERATOR, at=where) from None
     _check(config, file)
@@ -208,6 +220,8 @@ def parse(content: bytes, file: str = CONFIG_FILE) -> tuple[GatewayConfig, tuple
 
 
 def _check(config: GatewayConfig, file: str) -> None:
+    for at, problem in callers.faults(config.authentication):
+        raise ConfigError(file, problem, _FOR_OPERATOR, at=f"authentication.{at}")
     seen: set[str] = set()
     for index, backend in enumerate(config.backends):
         at = f"backends.{index}"

@@ -9,7 +9,7 @@ file lists them in ``requires``.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -219,6 +219,12 @@ class Listener(Model):
     allowed_hosts: tuple[str, ...] = ()
     """Host names accepted besides loopback names and the listening address; ``*`` for any."""
     public_url: str | None = None
+
+
+SIGNATURE_ALGORITHMS: Final = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""What tokens may be signed with: asymmetric algorithms alone, so that whoever can check a signature cannot make one."""
 
 
 class Issuer(Model):

@@ -167,12 +167,13 @@ class HttpPool:
         cookies: AbstractCookieJar | None = None,
         repeatable: bool = False,
         silence_s: float | None = None,
+        redirects: int = MAX_REDIRECTS,
     ) -> AbstractAsyncContextManager[Reply]:
         """Send one request; the reply is open inside the context, and its connection is given up with it if unread.
 
         ``url`` overrides the endpoint's. A ``repeatable`` request is sent once more when the connection is lost before any
         answer, as happens when the server closes an idle one. ``silence_s``: raise :class:`Silent` when, once connected,
-        nothing is received for so long. Entering raises :class:`Fault`.
+        nothing is received for so long. ``redirects``: how many are followed. Entering raises :class:`Fault`.
         """
         limits = aiohttp.ClientTimeout(total=None, connect=endpoint.connect_s, sock_read=silence_s)
         all_headers = CIMultiDict(endpoint.headers)
@@ -180,13 +181,13 @@ class HttpPool:
         if endpoint.token is not None:
             all_headers["Authorization"] = endpoint.token.header
         request = _Request(endpoint, method, all_headers, body, limits)
-        return self._send(request, url or endpoint.url, cookies, repeatable)
+        return self._send(request, url or endpoint.url, cookies, repeatable, redirects)
 
     @asynccontextmanager
     async def _send(
-        self, request: _Request, url: URL, cookies: AbstractCookieJar | None, repeatable: bool
+        self, request: _Request, url: URL, cookies: AbstractCookieJar | None, repeatable: bool, redirects: int
     ) -> AsyncIterator[Reply]:
-        for _ in range(MAX_REDIRECTS + 1):
+        for _ in range(redirects + 1):
             cookie = "" if cookies is None else _cookie(cookies, url)
             try:
                 response = await self._open(request, url, cookie)
