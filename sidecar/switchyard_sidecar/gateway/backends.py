@@ -10,13 +10,14 @@ What always holds:
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from typing import Any, Final, cast
 
 import structlog
 
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.apply import AppliedBackend, Fate
+from switchyard_sidecar.upstream.admission import Share
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall
 from switchyard_sidecar.upstream.forwarded import ForwardedToken
 from switchyard_sidecar.upstream.http import HttpPool
@@ -27,6 +28,10 @@ log = structlog.get_logger(__name__)
 
 RESTART_S: Final = 1.0
 """A backend's task that failed by a fault of ours is started again after this."""
+
+
+Shares = MutableMapping[str, Share]
+"""By id of the backend: what all sessions with it have in common."""
 
 
 class Tasks:
@@ -109,8 +114,8 @@ class RunningBackend:
 class Backends:
     """The backends that are asked with one set of credentials: those that all callers share, or those of one caller.
 
-    ``changed`` is called when anything has changed that a catalog is made from. ``token`` is what those backends get that are
-    to have their caller's own.
+    ``changed`` is called when anything has changed that a catalog is made from. ``shares`` are by id, and common to all who have
+    sessions with a backend. ``token`` is what those backends get that are to have their caller's own.
     """
 
     def __init__(
@@ -118,6 +123,7 @@ class Backends:
         tasks: Tasks,
         http: HttpPool,
         pace: Pace,
+        shares: Shares,
         changed: Callable[[], None],
         token: ForwardedToken | None = None,
     ) -> None:
@@ -126,6 +132,7 @@ class Backends:
         self._tasks = tasks
         self._http = http
         self._pace = pace
+        self._shares = shares
         self._changed = changed
         self._token = token
 
@@ -159,6 +166,7 @@ class Backends:
             seed=snapshot if backend.fate in {Fate.KEEP, Fate.REPLACE} else None,
             pace=self._pace,
             token=self._token,
+            share=self._shares[backend.config.id],
         )
         running = RunningBackend(self._tasks, session)
         # The first list timeout settles what waited for this backend: names of lower backends, an old snapshot.

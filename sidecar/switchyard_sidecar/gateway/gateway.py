@@ -5,7 +5,9 @@ get their callers' own tokens (``auth: Forward``), such callers have lanes of th
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.config.apply import Applied
@@ -14,6 +16,7 @@ from switchyard_sidecar.findings import Findings
 from switchyard_sidecar.gateway.backends import Backends, Tasks
 from switchyard_sidecar.gateway.lane import Lane
 from switchyard_sidecar.gateway.lanes import Lanes, is_forwarding
+from switchyard_sidecar.upstream.admission import Share
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.session import BackendSession
@@ -30,8 +33,9 @@ class Gateway:
         self.shared = Lane(config, self._told, findings.say, ready=True)
         """The lane of all who have none of their own."""
         self._tasks = Tasks(tasks)
-        self._backends = Backends(self._tasks, http, pace, self._changed)
-        self._lanes = Lanes(self._tasks, http, pace, self.shared, self._told, findings.say)
+        shares = defaultdict(partial(Share, pace.calls))
+        self._backends = Backends(self._tasks, http, pace, shares, self._changed)
+        self._lanes = Lanes(self._tasks, http, pace, shares, self.shared, self._told, findings.say)
 
     @property
     def sessions(self) -> Mapping[str, BackendSession]:

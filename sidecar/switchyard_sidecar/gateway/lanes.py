@@ -25,7 +25,7 @@ from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
 from switchyard_sidecar.config.model import AuthType
-from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Tasks
+from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Shares, Tasks
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED, Lane
 from switchyard_sidecar.protocol.errors import Overloaded
 from switchyard_sidecar.upstream.forwarded import ForwardedToken
@@ -58,6 +58,7 @@ class Lanes:
         tasks: Tasks,
         http: HttpPool,
         pace: Pace,
+        shares: Shares,
         shared: Lane,
         on_catalog: Callable[[Lane], None],
         say: Callable[[Catalog, Catalog], None],
@@ -71,6 +72,7 @@ class Lanes:
         self._loop = asyncio.get_running_loop()
         self._config = shared.config
         self._forwarding: Mapping[str, AppliedBackend] = {}
+        self._shares = shares
         self._common: Mapping[str, RunningBackend] = {}
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
 
@@ -148,7 +150,8 @@ class Lanes:
         self._make_room()
         lane = Lane(self._config, self._on_catalog, self._say, previous=self._shared.catalog)
         token = ForwardedToken(text)
-        kept = _Kept(caller, token, Backends(self._tasks, self._http, self._pace, lane.changed, token), lane)
+        own = Backends(self._tasks, self._http, self._pace, self._shares, lane.changed, token)
+        kept = _Kept(caller, token, own, lane)
         self._run(kept, backends)
         return kept
 

@@ -7,6 +7,7 @@ or a connection that is lost once, is no reason to keep calls from the other too
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import structlog
 
@@ -19,20 +20,29 @@ from switchyard_sidecar.upstream.pace import Pace
 log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True)
+class Share:
+    """How many calls one backend may have at once, whosever sessions carry them."""
+
+    most: int
+    taken: int = 0
+
+
 class Admission:
-    """The calls of one backend. ``failing`` says whether its list cannot be read; ``now`` gives monotonic seconds."""
+    """The calls of one session. ``failing`` says whether its list cannot be read; ``now`` gives monotonic seconds."""
 
     def __init__(
         self,
         backend: str,
         pace: Pace,
         jitter: Callable[[], float],
+        share: Share,
         *,
         now: Callable[[], float],
         failing: Callable[[], bool],
     ) -> None:
         self._backend = backend
-        self._share = pace.calls
+        self._share = share
         self._breaker = Breaker(pace.outages, pace.backoff, pace.call_probe_s, jitter)
         self._now = now
         self._failing = failing
@@ -56,6 +66,7 @@ class Admission:
         """
         ticket = self._ticket()
         self.running += 1
+        self._share.taken += 1
         try:
             yield
         except (Fault, McpError) as error:
@@ -68,6 +79,7 @@ class Admission:
             self.answered()
         finally:
             self.running -= 1
+            self._share.taken -= 1
 
     def answered(self) -> None:
         """The backend has answered something."""
@@ -76,7 +88,7 @@ class Admission:
         self._breaker.answered()
 
     def _ticket(self) -> int:
-        if self.running >= self._share:
+        if self._share.taken >= self._share.most:
             self.refused_total += 1
             raise Fault(faults.BUSY)
         now = self._now()

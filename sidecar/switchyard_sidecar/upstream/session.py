@@ -36,7 +36,7 @@ from switchyard_sidecar.config.model import Backend, Transport
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
-from switchyard_sidecar.upstream.admission import Admission
+from switchyard_sidecar.upstream.admission import Admission, Share
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
@@ -67,7 +67,7 @@ class BackendSession:
     """One backend with one credential. Made and used in one event loop; lives while :meth:`run` does.
 
     ``credentials`` are the contents of the files that ``config`` names; ``token`` is the one of the only caller, if that is
-    what the backend gets. ``seed`` is what is shown until the first answer.
+    what the backend gets. ``seed`` is what is shown until the first answer. ``share`` is common to all sessions with the backend.
     ``on_change`` is called, and must not block, when what the session shows has changed or a read has ended.
     """
 
@@ -82,6 +82,7 @@ class BackendSession:
         pace: Pace = PACE,
         jitter: Callable[[], float] = random.random,
         token: ForwardedToken | None = None,
+        share: Share | None = None,
     ) -> None:
         self.config: Final = config
         self._credentials = credentials
@@ -114,7 +115,12 @@ class BackendSession:
         """What was last known of the backend; calls use it."""
         self._sessions: CallSessions | None = None
         self._admission = Admission(
-            config.id, pace, jitter, now=self._loop.time, failing=lambda: self._error is not None
+            config.id,
+            pace,
+            jitter,
+            share or Share(pace.calls),
+            now=self._loop.time,
+            failing=lambda: self._error is not None,
         )
         self._counters = Counters()
         self._vigil = Vigil()

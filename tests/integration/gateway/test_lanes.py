@@ -303,6 +303,27 @@ async def test_lane_in_use_is_not_thrown_out() -> None:
         played.gateway.lane(BOB).unfollow()
 
 
+async def test_backend_that_hangs_takes_no_more_than_its_share_through_all_callers() -> None:
+    """However many they are: what one of them cannot have of it, none can, and other backends are free."""
+    async with (
+        accounts() as server,
+        ModernBackend(*tools("t")) as common,
+        scene({"x": (server, FORWARD), "c": (common, {})}, pace=patient(calls=2)) as played,
+    ):
+        for who in (ALICE, BOB):
+            await played.names(who)
+        server.by_token["alice"].call = lambda _: hostile.hang()
+        calling = [asyncio.create_task(played.call(ALICE, "x__a")) for _ in range(2)]
+        await server.received("tools/call", 2)
+        with pytest.raises(McpError, match="too many calls at once"):
+            await played.call(BOB, "x__b")
+        await played.call(BOB, "c__t")
+        for each in calling:
+            each.cancel()
+        await asyncio.gather(*calling, return_exceptions=True)
+        await played.call(BOB, "x__b")
+
+
 async def test_unused_lane_ends_after_a_while() -> None:
     """Its session with the backend is ended properly; a caller who comes back has a new one. One that is followed stays."""
     async with (
@@ -389,8 +410,8 @@ async def test_lanes_end_when_others_are_let_in() -> None:
 
 async def test_claims_may_hold_whatever_json_holds() -> None:
     """They tell callers apart by what they say, not by how it is written."""
-    odd = {"n": 10**30, "s": "\ud800", "o": {"b": [None, 1.5], "a": True}}
-    again = {"o": {"a": True, "b": [None, 1.5]}, "s": "\ud800", "n": 10**30}
+    odd: dict[str, Any] = {"n": 10**30, "s": "\ud800", "o": {"b": [None, 1.5], "a": True}}
+    again: dict[str, Any] = {"o": {"a": True, "b": [None, 1.5]}, "s": "\ud800", "n": 10**30}
     async with accounts() as server, scene({"x": (server, FORWARD)}) as played:
         assert await played.names(caller("alice", **odd)) == ["x__a"]
         assert played.gateway.lane(caller("alice", **odd)) is played.gateway.lane(caller("alice", **again))
