@@ -33,7 +33,7 @@ class Gateway:
         self.shared = Lane(config, self._told, findings.say, ready=True)
         """The lane of all who have none of their own."""
         self._tasks = Tasks(tasks)
-        shares = defaultdict(partial(Share, pace.calls))
+        shares: defaultdict[str, Share] = defaultdict(partial(Share, pace.calls))
         self._backends = Backends(self._tasks, http, pace, shares, self._changed)
         self._lanes = Lanes(self._tasks, http, pace, shares, self.shared, self._told, findings.say)
 
