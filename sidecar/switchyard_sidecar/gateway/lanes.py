@@ -18,12 +18,12 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.catalog import Catalog
-from switchyard_sidecar.config.apply import Applied, AppliedBackend, Fate
+from switchyard_sidecar.config.apply import Applied, AppliedBackend
 from switchyard_sidecar.config.model import AuthType
 from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Shares, Tasks
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED, Lane
@@ -115,8 +115,6 @@ class Lanes:
             self._run(kept, self._meant_for(kept.caller))
             if (lets_in_others or not kept.own.running) and not kept.lane.in_use:
                 self._end(key)
-        # What differs from the config before concerned those that were there.
-        self._forwarding = {name: replace(each, fate=Fate.UNCHANGED) for name, each in self._forwarding.items()}
 
     def changed(self) -> None:
         """Something has changed in a backend that all share."""
@@ -160,7 +158,7 @@ class Lanes:
         kept.token.replace(text)
         for running in kept.own.running.values():
             running.session.presents_another_token()
-        if kept.own.running.keys() != backends.keys():  # the one before had expired
+        if not kept.own.running:  # the one before had expired
             self._run(kept, backends)
 
     def _run(self, kept: _Kept, backends: Mapping[str, AppliedBackend]) -> None:

@@ -53,6 +53,7 @@ class Scene:
     gateway: Gateway
     published: list[Lane]
     """The lanes that had a new catalog, oldest first."""
+    http: HttpPool
     _pulse: Pulse
     _applied: Applied | None = None
 
@@ -98,7 +99,7 @@ async def scene(
     async with asyncio.TaskGroup() as tasks, HttpPool() as http:
         quick = pace or Pace(stream_backoff=Backoff(base_s=0.02, cap_s=0.1), backoff=Backoff(base_s=0.02, cap_s=0.1))
         gateway = Gateway(tasks, http, GatewayConfig(namespace="", name=""), quick)
-        played = Scene(gateway, [], Pulse())
+        played = Scene(gateway, [], http, Pulse())
         gateway.on_catalog = played.heard
         try:
             played.configure(backends, **keys)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from fakes import hostile
 from fakes.accounts import UNKNOWN, Accounts
@@ -13,9 +14,9 @@ from fakes.http_sse import HttpSseBackend
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import OrdinaryBackend, tools
-from fakes.waiting import eventually
+from fakes.waiting import PATIENCE_S, eventually
 from integration.gateway.lanes import AUTHENTICATION, FORWARD, caller, meant_for, patient, scene
-from switchyard_sidecar.access.caller import ANONYMOUS
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED
 from switchyard_sidecar.protocol.errors import McpError, Overloaded
 
@@ -147,6 +148,10 @@ async def test_renewed_token_takes_over_and_sessions_go_on() -> None:
         pytest.param(caller("alice", "narrow", scope="read"), id="other scopes"),
         pytest.param(caller("alice", "narrow", aud=["elsewhere"], scope="all"), id="other audiences"),
         pytest.param(caller("else", "narrow", scope="all"), id="another principal"),
+        pytest.param(
+            Caller("alice", {"scope": "all"}, audiences=frozenset({"x"}), token="narrow"),
+            id="audiences it has by other means",
+        ),
     ],
 )
 async def test_token_that_entitles_to_something_else_sees_nothing_of_the_first(other: Any) -> None:
@@ -213,10 +218,11 @@ async def test_token_stays_on_its_origin() -> None:
 
 async def test_change_concerns_the_caller_whose_list_it_is() -> None:
     """Of two who follow, one hears of a change of its own tools, and both of one that they share."""
+    settled_late = {"timeouts": {"listMs": 60_000}}
     async with (
         accounts() as server,
         ModernBackend(*tools("t")) as common,
-        scene({"x": (server, FORWARD), "c": (common, {})}) as played,
+        scene({"x": (server, {**FORWARD, **settled_late}), "c": (common, settled_late)}) as played,
     ):
         alice, bob = played.gateway.lane(ALICE), played.gateway.lane(BOB)
         for each in (alice, bob):
@@ -259,6 +265,34 @@ async def test_catalog_that_nobody_looks_at_is_not_made() -> None:
         assert "c__u" in lane.catalog.routes
 
 
+async def test_backends_of_a_followed_lane_are_looked_at_unasked() -> None:
+    """Its caller's own and the shared ones, for as long as somebody follows: also what nobody announces is noticed."""
+    silent = ModernBackend(*tools("a"), ttl_ms=0, list_changed=False)
+    async with (
+        Accounts({"alice": silent}) as server,
+        ModernBackend(*tools("t"), ttl_ms=0, list_changed=False) as common,
+        scene({"x": (server, FORWARD), "c": (common, {})}, pace=patient(poll_floor_s=0.02)) as played,
+    ):
+        lane = played.gateway.lane(ALICE)
+        lane.follow()
+        await server.received("tools/list", 3)
+        await common.received("tools/list", 3)
+        lane.unfollow()
+        assert not any(running.session.interested for running in lane._running.values())
+
+
+async def test_gateway_ends_also_when_nothing_can_be_sent_any_more() -> None:
+    """Sessions that cannot say good-bye are over all the same, and not begun anew."""
+    async with LegacyBackend(*tools("t")) as common, scene({"c": (common, {})}) as played:
+        await played.names(ANONYMOUS)
+        await common.listened()
+        await played.http.close()
+        with capture_logs() as said:
+            async with asyncio.timeout(PATIENCE_S):
+                await asyncio.wait(played.gateway.retire_all())
+        assert [line["event"] for line in said] == ["backend_task_failed"]
+
+
 async def test_what_a_new_config_hides_is_gone_from_every_lane_at_once() -> None:
     """Also from one that nobody has looked at since."""
     async with accounts() as server, ModernBackend(*tools("t")) as common:
@@ -266,7 +300,9 @@ async def test_what_a_new_config_hides_is_gone_from_every_lane_at_once() -> None
         async with scene(backends) as played:
             lane = played.gateway.lane(ALICE)
             assert "c__t" in (await lane.fresh()).routes
+            made = played.published.count(lane)
             played.configure(backends | {"c": (common, {"filters": [{"exclude": ["t"]}]})})
+            assert played.published.count(lane) == made
             assert "c__t" not in lane.catalog.routes
             assert "x__a" in lane.catalog.routes
 
