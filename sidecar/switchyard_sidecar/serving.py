@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +19,14 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from switchyard_sidecar import files
+from switchyard_sidecar.access import pace as access_pace
+from switchyard_sidecar.access.authenticator import Authenticator
+from switchyard_sidecar.access.resource import Resource
 from switchyard_sidecar.admin.server import Admin
 from switchyard_sidecar.admin.state import State
 from switchyard_sidecar.config.apply import Applied, plan
 from switchyard_sidecar.config.load import ConfigError, Loaded
-from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
+from switchyard_sidecar.config.model import CONFIG_FILE, AuthType, GatewayConfig
 from switchyard_sidecar.config.watch import WITHDRAWN_AFTER_S, Observed, Withdrawn, look, watch
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.downstream.accepting import Accepting
@@ -35,6 +39,7 @@ from switchyard_sidecar.downstream.traffic import Traffic
 from switchyard_sidecar.gateway import Gateway
 from switchyard_sidecar.upstream import pace as upstream_pace
 from switchyard_sidecar.upstream.http import HttpPool
+from switchyard_sidecar.upstream.jwks import fetch_key_set
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +59,7 @@ class Pace:
 
     clients: downstream_pace.Pace = field(default_factory=downstream_pace.Pace)
     backends: upstream_pace.Pace = field(default_factory=upstream_pace.Pace)
+    issuers: access_pace.Pace = field(default_factory=access_pace.Pace)
     withdrawn_after_s: float = WITHDRAWN_AFTER_S
     linger_s: float = 0.0
     """Told to stop, it goes on accepting connections for so long, and answers each request as the last of its connection: the next one
@@ -105,7 +111,7 @@ async def serve(
                 async for observed in watch(config_dir, known=first, withdrawn_after_s=pace.withdrawn_after_s):
                     sidecar.observe(observed)
         finally:
-            for task in sidecar.gateway.retire_all():
+            for task in sidecar.retire_all():
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
@@ -122,7 +128,9 @@ class Sidecar:
         self.registry = CollectorRegistry()
         self._service = Service(self.gateway, tasks, _NOTHING, Traffic(self.registry), pace.clients, absence="NotFound")
         bodies = Bodies(pace.clients)
-        self._endpoint = Endpoint(self._service, bodies, self._guard(_NOTHING))
+        fetch = partial(fetch_key_set, http, max_bytes=pace.issuers.bytes)
+        self._authenticator = Authenticator(tasks, fetch, pace.issuers, on_change=self._keys_changed)
+        self._endpoint = Endpoint(self._service, bodies, self._authenticator, self._guard(_NOTHING))
         self._server = Server(self._endpoint.handle, pace.clients, self._service.express)
         most = min(pace.clients.connections, files.for_clients())
         self._accepting = Accepting(self._server, most, streams=lambda: len(self._service.hub))
@@ -135,7 +143,7 @@ class Sidecar:
         for warning in loaded.warnings:
             log.warning("config_warning", detail=warning)
         self._service.configure(config, self._applied.session_keys)
-        self._endpoint.configure(self._guard(config))
+        self._admit(self._applied)
         self.gateway.apply(self._applied)
         waiting = sorted(name for name, backend in self._applied.backends.items() if backend.waiting)
         self.state.applied(waiting)
@@ -148,6 +156,8 @@ class Sidecar:
         self._applied = None
         self._service.configure(_NOTHING, (secrets.token_bytes(32),), absence="Withdrawn")
         self._service.hub.end_sessions()
+        self._authenticator.configure(None, forwards=False)
+        self._endpoint.admit()
         self.gateway.apply(Applied(config=_NOTHING, backends={}, removed=(), session_keys=()))
         self.state.withdrawn()
         log.warning("config_withdrawn")
@@ -195,6 +205,24 @@ class Sidecar:
             await self._server.shutdown(self._pace.clients.close_s)
             await admin_server.close()
             log.info("stopped")
+
+    def retire_all(self) -> list["asyncio.Task[None]"]:
+        """End all that goes on by itself; give the tasks to wait for."""
+        return [*self.gateway.retire_all(), *self._authenticator.retire()]
+
+    def _admit(self, applied: Applied) -> None:
+        """Let in whom a config says, before anything else of it can be seen."""
+        config = applied.config
+        forwards = any(each.auth.type is AuthType.FORWARD for each in config.backends)
+        self._authenticator.configure(applied.authentication, forwards=forwards)
+        resource = None
+        if config.authentication is not None:
+            name, listener = f"{config.namespace}/{config.name}", config.listener
+            resource = Resource.of(name, self._path or listener.path, listener.public_url, config.authentication)
+        self._endpoint.configure(self._guard(config), resource)
+
+    def _keys_changed(self) -> None:
+        self._endpoint.admit()
 
     def _guard(self, config: GatewayConfig) -> Guard:
         return Guard.of(config.listener, path=self._path or config.listener.path, legacy="Legacy" in config.protocols)

@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import importlib
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,6 +56,7 @@ class Authenticator:
         self._forwards = False
         self._static: Mapping[bytes, Caller] = {}
         self._trusted: dict[str, _Trusted] = {}
+        self._vouchers: frozenset[str] = frozenset({ANONYMOUS.voucher})
         self._can_read = asyncio.Event()
         """Whether what reads tokens has been imported, which takes some 50 ms and is done off the loop."""
         self._learning: asyncio.Task[None] | None = None
@@ -63,6 +65,11 @@ class Authenticator:
     def is_open(self) -> bool:
         """Whether nobody is asked for anything: every caller is :data:`ANONYMOUS`."""
         return not self._asks and not self._forwards
+
+    @property
+    def vouchers(self) -> Collection[str]:
+        """What callers are let in by, as things are now. Whoever was let in by something else is to go."""
+        return self._vouchers
 
     @property
     def health(self) -> list[Health]:
@@ -86,6 +93,7 @@ class Authenticator:
                 self._trusted[name] = self._begin(issuer)
         for old in former.values():
             old.task.cancel()
+        self._vouch()
         if self._trusted and self._learning is None:
             self._learning = self._tasks.create_task(self._learn_to_read(), name="import of cryptography")
 
@@ -113,14 +121,16 @@ class Authenticator:
         caller = self._static.get(self._digest(text)) or await self._by_issuer(text)
         return replace(caller, token=text) if self._forwards else caller
 
-    def vouchers(self) -> Collection[str]:
-        """What callers are let in by, as things are now. Whoever was let in by something else is to go."""
-        if not self._asks:
-            return frozenset({ANONYMOUS.voucher})
-        return frozenset(
-            [caller.voucher for caller in self._static.values()]
-            + [voucher for each in self._trusted.values() for voucher in _vouchers(each)]
-        )
+    def check(self, caller: Caller) -> None:
+        """Look again at a caller who was let in a while ago.
+
+        Raises:
+            Denied: it would not be let in any more.
+        """
+        if caller.expires_at <= time.time():
+            raise invalid_token("The token has expired")
+        if caller.voucher not in self._vouchers:
+            raise invalid_token("The token is not accepted here any more") if caller.voucher else nothing_presented()
 
     async def _by_issuer(self, text: str) -> Caller:
         if not self._trusted:
@@ -137,6 +147,16 @@ class Authenticator:
         keys = await trusted.source.find(presented.key_id, presented.algorithm)
         return tokens.verified(presented, keys, trusted.terms)
 
+    def _vouch(self) -> None:
+        """Find out what vouches for callers now."""
+        signed = [each.terms.voucher(mark) for each in self._trusted.values() for mark in each.source.marks]
+        static = [caller.voucher for caller in self._static.values()]
+        self._vouchers = frozenset([*static, *signed] if self._asks else [ANONYMOUS.voucher])
+
+    def _keys_changed(self) -> None:
+        self._vouch()
+        self._on_change()
+
     async def _learn_to_read(self) -> None:
         await asyncio.to_thread(importlib.import_module, "switchyard_sidecar.access.tokens")
         self._can_read.set()
@@ -145,9 +165,9 @@ class Authenticator:
         name, algorithms = issuer.config.issuer, issuer.config.algorithms
         source: KeySource
         if issuer.config.jwks is not None:
-            source = GivenKeys(name, issuer.config.jwks, algorithms, self._on_change)
+            source = GivenKeys(name, issuer.config.jwks, algorithms, self._keys_changed)
         else:
-            source = FollowedKeys(name, partial(self._fetched, issuer), algorithms, self._pace, self._on_change)
+            source = FollowedKeys(name, partial(self._fetched, issuer), algorithms, self._pace, self._keys_changed)
         task = self._tasks.create_task(source.run(), name=f"keys of {name}")
         return _Trusted(issuer, Terms.of(issuer.config), source, task)
 
@@ -164,10 +184,6 @@ def _static_caller(token: AppliedToken) -> Caller:
     claims = {**token.config.claims, "sub": token.config.name}
     mark = digest_of(token.config.model_dump_json())  # the credential's revision changes with the secret
     return Caller(digest_of("token", token.config.name), claims, voucher=mark)
-
-
-def _vouchers(trusted: _Trusted) -> list[str]:
-    return [trusted.terms.voucher(mark) for mark in trusted.source.marks]
 
 
 def _same_keys(old: AppliedIssuer, new: AppliedIssuer) -> bool:

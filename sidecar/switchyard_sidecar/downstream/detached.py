@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Callable
 from math import inf
 
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.http import LAST_CHUNK, drop_when_overdue, framed
 from switchyard_sidecar.downstream.hub import Hub, Subscriber
 from switchyard_sidecar.protocol import sse
@@ -34,6 +35,7 @@ class DetachedStream(Subscriber, asyncio.Protocol):
         chunked: bool,
         changed: bytes | None,
         last: bytes | None = None,
+        caller: Caller = ANONYMOUS,
         told: bytes | None = None,
         ends_at: float = inf,
         on_lost: Callable[["DetachedStream"], None] | None = None,
@@ -42,7 +44,7 @@ class DetachedStream(Subscriber, asyncio.Protocol):
 
         ``on_lost`` is called when the connection is gone.
         """
-        super().__init__(era, wants=changed is not None, told=told, ends_at=ends_at)
+        super().__init__(era, wants=changed is not None, caller=caller, told=told, ends_at=ends_at)
         self._hub = hub
         self._chunked = chunked
         self._changed = b"" if changed is None else framed(sse.encode(changed), chunked=chunked)

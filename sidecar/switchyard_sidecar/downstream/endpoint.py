@@ -1,7 +1,10 @@
 """The MCP endpoint: one request in, one answer out, whichever era it is of.
 
-A request's way: guard (path, Host, Origin, method) -> body -> era -> the era's own checks and methods. Every refusal, from
-wherever it is raised, becomes bytes here.
+A request's way: guard (path, Host, Origin, method) -> caller -> body -> era -> the era's own checks and methods. Every refusal,
+from wherever it is raised, becomes bytes here.
+
+Who was let in may be let in no more a moment later: a token expires, a key or a config changes while a body arrives or a list
+is waited for. So a caller is looked at again before its message is acted upon, and before it gets to read what is not its call's.
 """
 
 import time
@@ -11,7 +14,11 @@ from typing import Final
 import structlog
 from aiohttp import web
 
+from switchyard_sidecar.access.authenticator import Authenticator
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller
+from switchyard_sidecar.access.refusals import Denied, KeysUnavailable
+from switchyard_sidecar.access.resource import Resource
+from switchyard_sidecar.downstream import metadata
 from switchyard_sidecar.downstream.bodies import Bodies, is_small_and_here
 from switchyard_sidecar.downstream.envelope import Envelope, is_modern_version, open_message, string, unsupported
 from switchyard_sidecar.downstream.guard import Guard, check_body_headers, not_acceptable
@@ -35,19 +42,29 @@ RETRY_AFTER_S: Final = 1
 class Endpoint:
     """Serves one listener. Call :meth:`handle` for each request, :meth:`configure` when the config has changed."""
 
-    def __init__(self, service: Service, bodies: Bodies, guard: Guard) -> None:
+    def __init__(self, service: Service, bodies: Bodies, authenticator: Authenticator, guard: Guard) -> None:
         self._service = service
         self._bodies = bodies
+        self._authenticator = authenticator
         self._modern = ModernMethods(service)
         self._legacy = LegacyMethods(service)
         self.configure(guard)
 
-    def configure(self, guard: Guard) -> None:
-        """Take over a changed listener; the service has the changed config already."""
-        self._service.express.forget()
+    def configure(self, guard: Guard, resource: Resource | None = None) -> None:
+        """Take over a changed listener; the service and the authenticator have the changed config already.
+
+        ``resource``: what is said to clients without a token, where one is needed.
+        """
         self._guard = guard
+        self._resource = resource
+        self.admit()
         self._eras = {Era(name.lower()) for name in self._service.config.protocols}
         self._service.hub.serve(self._eras)
+
+    def admit(self) -> None:
+        """Forget what callers were let in by before: it may not be good any more."""
+        self._service.express.forget()
+        self._service.hub.admit(self._authenticator.vouchers)
 
     async def handle(self, request: web.BaseRequest) -> Answer:
         """Answer one HTTP request."""
@@ -55,23 +72,44 @@ class Endpoint:
         headers = request.headers
         fields = self._guard.fields(headers)
         try:
-            self._guard.check(request.method, _path(request), headers, _local_address(request))
-            caller = ANONYMOUS
+            path, local_address = _path(request), _local_address(request)
+            if self._resource is not None and path in self._resource.paths:
+                self._guard.check_host(headers, local_address)
+                return metadata.answer(request, self._resource)
+            self._guard.check(request.method, path, headers, local_address)
+            if request.method == "OPTIONS":
+                return Reply(204, fields=self._guard.preflight(headers))
+            caller = await self._caller(request)
             match request.method:
                 case "POST":
                     return await self._post(request, fields, caller)
                 case "GET":
                     return await self._get(request, fields, caller)
-                case "DELETE":
-                    return await self._delete(request, fields, caller)
                 case _:
-                    return Reply(204, fields=self._guard.preflight(headers))
+                    return await self._delete(request, fields, caller)
         except McpError as error:
-            reply = self._refused(error, None, error.status or 400, fields)
+            reply = self._refused(error, None, error.status or 400, self._challenged(error, request, fields))
             reply.keep_alive = request.content.is_eof()  # what is left of a body is not worth reading
             return reply
         finally:
             self._service.request_ended()
+
+    async def _caller(self, request: web.BaseRequest) -> Caller:
+        if self._authenticator.is_open:
+            return ANONYMOUS
+        try:
+            return await self._authenticator.caller(request.headers, request.raw_path.partition("?")[2])
+        except Denied as denied:
+            self._service.traffic.denied(denied.error or "no_token")
+            raise
+        except KeysUnavailable:
+            self._service.traffic.denied("keys_unavailable")
+            raise
+
+    def _challenged(self, error: McpError, request: web.BaseRequest, fields: Fields) -> Fields:
+        if not isinstance(error, Denied) or self._resource is None:
+            return fields
+        return (*fields, ("WWW-Authenticate", self._resource.challenge(error, request.headers.get("Host", ""))))
 
     async def _post(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         check_body_headers(request.headers)
@@ -95,19 +133,26 @@ class Endpoint:
             message = jsonrpc.decode(body)
         except McpError as error:
             self._unreadable(era, error)
-            return self._refused(error, _id_of(error), error.status or 400, fields)
+            status = error.status or 400
+            return self._refused(error, _id_of(error), status, self._challenged(error, request, fields))
         if message.method is None:
             return self._response(version, fields)
         try:
             envelope = open_message(message, version)
             era = envelope.era
             self._check_served(envelope)
+            self._authenticator.check(caller)
             methods = self._modern if era is Era.MODERN else self._legacy
-            return await methods.serve(request, fields, envelope, accepted, caller)
+            answer = await methods.serve(request, fields, envelope, accepted, caller)
+            if isinstance(answer, Reply):
+                answer.until = caller.expires_at
+                if envelope.method != "tools/call":
+                    self._authenticator.check(caller)
+            return answer
         except McpError as error:
             code = error.code
             status = error.modern_status() if era is Era.MODERN else error.legacy_status()
-            return self._refused(error, message.id, status, fields)
+            return self._refused(error, message.id, status, self._challenged(error, request, fields))
         finally:
             self._service.traffic.answered(message.method, era, code, time.monotonic() - started)
 
@@ -125,6 +170,7 @@ class Endpoint:
         version = request.headers.get(VERSION_HEADER)
         if is_modern_version(version) or self._legacy.version(request, version, caller) != "2025-03-26":
             raise McpError(errors.INVALID_REQUEST, "Invalid Request: batches are not part of this protocol version")
+        self._authenticator.check(caller)
         entries = [self._batch_entry(text, version) for text in jsonrpc.decode_batch(body)]
         return await self._legacy.serve_batch(request, fields, [each for each in entries if each], accepted, caller)
 

@@ -4,23 +4,25 @@ An agent asks for its list in the very same words again and again. What the word
 to read HTTP, ``_meta`` and mirrored headers once more would cost twice what the answer costs. What always holds:
 
 1. **The ordinary way alone decides.** It marks a reply (:data:`Again`) whose content depends on nothing but the config, the
-   catalog, the local address of the connection, and the request's head, method and ``params``. Nothing else comes here.
+   catalog, the local address of the connection, and the request's head (with its token), method and ``params``. Nothing else
+   comes here.
 2. **The same is the same bytes.** A request is recognised when it came whole and in one piece, at a place in the stream
    where a request begins, and local address, head, length of the body and ``params`` are those of one that was answered.
    What may differ is the id, which is carried as it is written, and how the members around it are set. The body is read by
    the reader of the ordinary way. One byte more, less or other is another request, and goes the ordinary way.
 3. **Whoever writes the list the ordinary way writes it here**, anew each time, and only while that takes no waiting.
-4. **A change of config forgets everything**, also what is being found out while it happens: see ``edition``.
-5. **No verdict outlives what it rests on.** A request that presents credentials is never remembered, since what they are
-   worth may end at any moment, without a change of config.
+4. **A change of config or of issuers' keys forgets everything**, also what is being found out while it happens: see ``edition``.
+5. **No verdict outlives what it rests on.** One on a request with a token ends when the token does (:attr:`Verdict.until`), by the
+   clock by which the ordinary way judges tokens; keys that come or go are a change as in 4.
 6. **Memory is bounded** by the number of requests remembered and the size of each. The one that was not asked for
    the longest goes first: who sends other words each time pushes out others like itself, and nobody who asks steadily.
 
 Which connections may take this way, and when, is up to the connection (:mod:`switchyard_sidecar.downstream.http`).
 """
 
+import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -56,6 +58,8 @@ class Verdict:
 
     fields: tuple[tuple[str, str], ...]
     again: Again
+    until: float = math.inf
+    """Unix seconds from which on it holds no more."""
 
 
 class Written(NamedTuple):
@@ -84,23 +88,27 @@ class Express:
         self._known.clear()
         self.edition += 1
 
-    def learn(
-        self, edition: int, address: object, request: bytes, headers: Mapping[str, str], verdict: Verdict
-    ) -> None:
+    def learn(self, edition: int, address: object, request: bytes, verdict: Verdict) -> None:
         """Remember what came of a whole request, unless it must not be.
 
-        ``edition``: the one it came under. ``address``: local address of its connection. ``headers``: its own.
+        ``edition``: the one it came under. ``address``: local address of its connection.
         """
-        if edition != self.edition or "Authorization" in headers or (asked := read(request)) is None:
+        if edition != self.edition or (asked := read(request)) is None:
             return
         self._known[address, asked.words] = verdict
         if len(self._known) > self._most:
             self._known.popitem(last=False)
 
-    def answer(self, address: object, asked: Asked) -> Written | None:
-        """Answer a request that came whole on a connection to this local address; ``None``: the ordinary way must."""
+    def answer(self, address: object, asked: Asked, now: float) -> Written | None:
+        """Answer a request that came whole on a connection to this local address; ``None``: the ordinary way must.
+
+        ``now``: Unix seconds.
+        """
         key = (address, asked.words)
         if (verdict := self._known.get(key)) is None:
+            return None
+        if now >= verdict.until:
+            del self._known[key]
             return None
         self._known.move_to_end(key)
         if (body := verdict.again(asked.id, ANSWER_BYTES)) is None:

@@ -5,7 +5,7 @@ browsers of an allowed origin get the CORS answers they need (Fetch standard), o
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -53,10 +53,8 @@ class Guard:
         """
         if path not in self.paths:
             raise _refusal(404, f"Nothing is served at this path; the MCP endpoint is {min(self.paths, key=len)}")
-        host = headers.get("Host", "").strip().lower()
-        named = _host_name(host) in self.hosts or _host_name(host) == local_address
-        if not named and "*" not in self.hosts:
-            raise _refusal(403, "Host not allowed; add its name to spec.listener.allowedHosts of the gateway")
+        host = _host(headers)
+        named = self.check_host(headers, local_address)
         origin = headers.get("Origin")
         # Our own origin is no rebinding where the host is known by name; a host that only "*" lets pass may be rebound.
         own = named and origin is not None and origin.lower() in {f"http://{host}", f"https://{host}"}
@@ -64,6 +62,18 @@ class Guard:
             raise _refusal(403, "Origin not allowed; add it to spec.listener.allowedOrigins of the gateway")
         if method not in self.methods:
             raise _refusal(405, f"Method not allowed; this endpoint has {', '.join(self.methods)}")
+
+    def check_host(self, headers: Mapping[str, str], local_address: str) -> bool:
+        """Refuse a Host that is not ours; say whether it is known by name, and not only let pass.
+
+        Raises:
+            McpError: with HTTP status 403.
+        """
+        name = _host_name(_host(headers))
+        named = name in self.hosts or name == local_address
+        if not named and "*" not in self.hosts:
+            raise _refusal(403, "Host not allowed; add its name to spec.listener.allowedHosts of the gateway")
+        return named
 
     def fields(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Response headers that let an allowed browser origin read the answer, also when it is a refusal."""
@@ -80,19 +90,24 @@ class Guard:
 
     def preflight(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Response headers for OPTIONS: the allowed methods, and to a browser exactly the headers it asks for."""
-        fields = [("Allow", ", ".join(self.methods)), *self.fields(headers)]
-        if "Origin" in headers:
-            fields += [
-                ("Access-Control-Allow-Methods", ", ".join(self.methods)),
-                ("Access-Control-Max-Age", str(PREFLIGHT_AGE_S)),
-            ]
-            asked = headers.get("Access-Control-Request-Headers", "")
-            if asked and _HEADER_LIST.match(asked):
-                fields.append(("Access-Control-Allow-Headers", asked))
-        return tuple(fields)
+        return preflight(headers, self.methods, self.fields(headers))
 
     def _allows(self, origin: str) -> bool:
         return "*" in self.origins or origin.lower() in self.origins
+
+
+def preflight(
+    headers: Mapping[str, str], methods: Iterable[str], fields: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
+    """Response headers for OPTIONS beside ``fields``: the methods, and to a browser exactly the headers it asks for."""
+    allowed = ", ".join(methods)
+    answer = [("Allow", allowed), *fields]
+    if "Origin" in headers:
+        answer += [("Access-Control-Allow-Methods", allowed), ("Access-Control-Max-Age", str(PREFLIGHT_AGE_S))]
+        asked = headers.get("Access-Control-Request-Headers", "")
+        if asked and _HEADER_LIST.match(asked):
+            answer.append(("Access-Control-Allow-Headers", asked))
+    return tuple(answer)
 
 
 def check_body_headers(headers: Mapping[str, str]) -> None:
@@ -115,6 +130,10 @@ def not_acceptable(offered: str) -> McpError:
 
 def _refusal(status: int, message: str) -> McpError:
     return McpError(errors.INVALID_REQUEST, message, status=status)
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    return headers.get("Host", "").strip().lower()
 
 
 def _host_name(host: str) -> str:

@@ -8,6 +8,7 @@ refusal has a JSON-RPC body (those of unreadable requests too), and a handler en
 
 import asyncio
 import heapq
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import formatdate
@@ -71,7 +72,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[Answer]]
 class Reply:
     """A whole answer: status line, headers and body, handed to the socket at once."""
 
-    __slots__ = ("_request", "again", "fields", "keep_alive", "parts", "status")
+    __slots__ = ("_request", "again", "fields", "keep_alive", "parts", "status", "until")
 
     def __init__(self, status: int, body: Body = (), fields: Fields = ()) -> None:
         self.status = status
@@ -79,7 +80,9 @@ class Reply:
         self.keep_alive = True
         self.fields = tuple(fields)
         self.again: Again | None = None
-        """How the same request is answered the next time, where that is known beforehand."""
+        """How the same request is answered the next time, where that is known beforehand ..."""
+        self.until = math.inf
+        """... and until when, in Unix seconds: what its caller presented is worth nothing from then on."""
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Write everything."""
@@ -353,7 +356,7 @@ class _Connection(RequestHandler):
             return False
         if not self._writable.is_set():
             return False  # of a client that asks for more than it reads, no more is read: that takes a task
-        if (asked := read(data)) is None or (answer := self._express.answer(self.sockname, asked)) is None:
+        if (asked := read(data)) is None or (answer := self._express.answer(self.sockname, asked, time.time())) is None:
             return False
         head = reply_head(200, sum(map(len, answer.body)), answer.fields, keep_alive=True)
         transport.write(b"".join((head, *answer.body)))
@@ -367,8 +370,8 @@ class _Connection(RequestHandler):
             return
         self._unanswered = b""
         if reply.again is not None:
-            verdict = Verdict(reply.fields, reply.again)
-            self._express.learn(self._edition, self.sockname, received, request.headers, verdict)
+            verdict = Verdict(reply.fields, reply.again, reply.until)
+            self._express.learn(self._edition, self.sockname, received, verdict)
 
     def pause_writing(self) -> None:
         super().pause_writing()

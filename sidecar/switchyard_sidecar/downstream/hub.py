@@ -8,7 +8,8 @@ Rules, which hold for listen streams and legacy GET streams alike:
    the peer has: however many changes came meanwhile, one notification follows, and it is never lost.
 3. None waits for another. All are looked at in small batches, between which the loop does other work.
 4. A change is published only after the new list can be read here.
-5. Subscribers are kept in the order in which they were last written to. So a change tells those first who have waited
+5. Nobody hears more than it is let in for: a stream ends when its caller's token expires, or when what vouched for it does not any more.
+6. Subscribers are kept in the order in which they were last written to. So a change tells those first who have waited
    longest, also when it comes while another is still being told, and keep-alives are due at the front.
 """
 
@@ -19,27 +20,35 @@ from itertools import islice
 from math import inf
 from typing import Final
 
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol.errors import Overloaded
 from switchyard_sidecar.protocol.versions import Era
 
 BATCH: Final = 250
 """Subscribers looked at in one turn of the loop, which takes about 3 ms when all are written to."""
+LONGEST_ALARM_S: Final = 3600.0
+"""No timer is set for longer."""
 
 
 class Subscriber(ABC):
     """One open stream, seen from the hub: its state, and what can be done to it. None of it waits or raises."""
 
-    __slots__ = ("ends_at", "era", "spoken_at", "told", "wants")
+    __slots__ = ("alarm", "caller", "ends_at", "era", "spoken_at", "told", "wants")
 
-    def __init__(self, era: Era, *, wants: bool, told: bytes | None = None, ends_at: float = inf) -> None:
+    def __init__(
+        self, era: Era, *, wants: bool, caller: Caller = ANONYMOUS, told: bytes | None = None, ends_at: float = inf
+    ) -> None:
         self.era = era
+        self.caller = caller
+        """Whose stream it is."""
         self.wants = wants
         """Whether it asked to be told; a stream that asked for nothing stays open and says nothing."""
         self.told = told
         """Digest of the view it was last told of; ``None``: of the one at its acknowledgement."""
         self.ends_at = ends_at
-        """When its session is over, by the loop's clock; infinite without a session."""
+        """When its session or its caller's token is over, by the loop's clock; infinite where there is neither."""
+        self.alarm: asyncio.TimerHandle | None = None
         self.spoken_at = 0.0
         """When it was last written to, by the loop's clock."""
 
@@ -72,8 +81,9 @@ class Hub:
         self._on_interest = on_interest
         self.pace = pace
         self._served: Collection[Era] = tuple(Era)
+        self._vouchers: Collection[str] = (ANONYMOUS.voucher,)
         self._digests: Mapping[Era, bytes] = dict.fromkeys(Era, b"")
-        self._subscribers: dict[Subscriber, None] = {}  # rule 5
+        self._subscribers: dict[Subscriber, None] = {}  # rule 6
         self._unseen: list[Subscriber] = []
         self._turn: asyncio.Handle | None = None
         self._keep_alive: asyncio.Handle | None = None
@@ -104,11 +114,14 @@ class Hub:
         if len(self._subscribers) == 1:
             self._on_interest(True)
             self._rest()
+        self._set_alarm(subscriber)
         self.look(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
         """Forget it: its connection is gone."""
         del self._subscribers[subscriber]
+        if subscriber.alarm is not None:
+            subscriber.alarm.cancel()
         if not self._subscribers:
             self._on_interest(False)
             self._rest()
@@ -121,6 +134,11 @@ class Hub:
     def serve(self, eras: Collection[Era]) -> None:
         """End the streams of eras that are not among these, also any that is asked for from now on; none is served at shutdown."""
         self._served = eras
+        self._look_around()
+
+    def admit(self, vouchers: Collection[str]) -> None:
+        """End the streams of callers who were let in by what is not among these, also any that is opened from now on."""
+        self._vouchers = vouchers
         self._look_around()
 
     def end_sessions(self) -> None:
@@ -146,7 +164,23 @@ class Hub:
             self._to_the_end(subscriber)
 
     def _over(self, subscriber: Subscriber) -> bool:
-        return subscriber.era not in self._served or subscriber.ends_at <= asyncio.get_running_loop().time()
+        return (
+            subscriber.era not in self._served
+            or subscriber.ends_at <= asyncio.get_running_loop().time()
+            or subscriber.caller.voucher not in self._vouchers
+        )
+
+    def _set_alarm(self, subscriber: Subscriber) -> None:
+        """Look at it again when it is over, which may be long after any timer can be set."""
+        if subscriber.ends_at != inf:
+            loop = asyncio.get_running_loop()
+            due = min(subscriber.ends_at, loop.time() + LONGEST_ALARM_S)
+            subscriber.alarm = loop.call_at(due, self._ring, subscriber)
+
+    def _ring(self, subscriber: Subscriber) -> None:
+        if not self._over(subscriber):
+            self._set_alarm(subscriber)
+        self.look(subscriber)
 
     def _behind(self, subscriber: Subscriber) -> bool:
         return subscriber.wants and subscriber.told != self._digests[subscriber.era]

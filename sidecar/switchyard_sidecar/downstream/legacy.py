@@ -104,9 +104,10 @@ class LegacyMethods:
             raise not_acceptable(EVENT_STREAM)
         hub = self._service.hub
         if (session := self._session(request, caller)) is None:
-            return streams.legacy_stream(request, fields, hub)
+            return streams.legacy_stream(request, fields, hub, caller=caller)
         state = self._service.sessions.state(session)
-        return streams.legacy_stream(request, fields, hub, state, left_s=session.left_s(unix_now()))
+        left_s = session.left_s(unix_now())
+        return streams.legacy_stream(request, fields, hub, state, left_s=left_s, caller=caller)
 
     async def end(self, request: web.BaseRequest, fields: Fields, caller: Caller) -> Answer:
         """Serve DELETE: end the session, its stream, and its sessions with backends.

@@ -86,7 +86,7 @@ class ModernMethods:
         wanted = streams.read_filter(exchange.envelope.params)
         if not exchange.accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
-        return streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted)
+        return streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted, exchange.caller)
 
     async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
         service, envelope = self._service, exchange.envelope

@@ -124,7 +124,10 @@ class Service:
         """
         if (route := find_route(self.gateway.shared.catalog, name, era)) is not None:
             return route
-        if self.gateway.shared.warm() is None and (route := find_route(await self.gateway.shared.fresh(), name, era)) is not None:
+        if (
+            self.gateway.shared.warm() is None
+            and (route := find_route(await self.gateway.shared.fresh(), name, era)) is not None
+        ):
             return route
         raise unknown_tool(name)
 

@@ -4,6 +4,7 @@ Sources: 2026-07-28 ``basic/patterns/subscriptions``; 2025-11-25 ``basic/transpo
 """
 
 import asyncio
+import time
 from functools import partial
 from math import inf
 
@@ -11,6 +12,7 @@ import msgspec
 from aiohttp import HttpVersion11, web
 from msgspec import Raw
 
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.detached import DetachedStream
 from switchyard_sidecar.downstream.http import Fields, HandOver, event_stream_head, framed
 from switchyard_sidecar.downstream.hub import Hub
@@ -44,8 +46,10 @@ def read_filter(params: dict[str, Raw]) -> Filter:
         raise McpError(errors.INVALID_PARAMS, f"Invalid params: notifications: {fault}") from None
 
 
-def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes, wanted: Filter) -> HandOver:
-    """Open a subscription, which lasts until either side ends it.
+def listen(
+    request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes, wanted: Filter, caller: Caller = ANONYMOUS
+) -> HandOver:
+    """Open a subscription, which lasts until either side ends it, or the caller's token expires.
 
     Every message carries the caller's own subscription id, which is its request id with its JSON type.
 
@@ -64,6 +68,8 @@ def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes
         chunked=chunked,
         changed=jsonrpc.notification(TOOLS_CHANGED, b"{%b}" % tag) if wanted.tools_list_changed else None,
         last=jsonrpc.result_response(request_id, b'{"resultType":"complete",%b}' % tag),
+        caller=caller,
+        ends_at=_expiry(caller),
     )
     acknowledged = jsonrpc.notification(ACKNOWLEDGED, b'{%b,"notifications":%b}' % (tag, honoured))
     head = event_stream_head(fields, chunked=chunked, keep_alive=False)
@@ -71,9 +77,17 @@ def listen(request: web.BaseRequest, fields: Fields, hub: Hub, request_id: bytes
 
 
 def legacy_stream(
-    request: web.BaseRequest, fields: Fields, hub: Hub, state: SessionState | None = None, *, left_s: float = inf
+    request: web.BaseRequest,
+    fields: Fields,
+    hub: Hub,
+    state: SessionState | None = None,
+    *,
+    left_s: float = inf,
+    caller: Caller = ANONYMOUS,
 ) -> HandOver:
-    """Open a GET stream, which lasts until either side ends it, at most ``left_s`` seconds: what is left of its session.
+    """Open a GET stream, which lasts until either side ends it, or the caller's token expires.
+
+    ``left_s``: at most so many seconds, which are left of its session.
 
     Of several streams of one session the newest gets the messages.
 
@@ -89,7 +103,8 @@ def legacy_stream(
         changed=jsonrpc.notification(TOOLS_CHANGED),
         # What a stream that still looks open was told may never have arrived: its client opens another for a reason.
         told=state.told if state else None,
-        ends_at=asyncio.get_running_loop().time() + left_s,
+        caller=caller,
+        ends_at=min(asyncio.get_running_loop().time() + left_s, _expiry(caller)),
         on_lost=partial(remember, state) if state else None,
     )
     head = event_stream_head(fields, chunked=chunked, keep_alive=False)
@@ -103,6 +118,11 @@ def legacy_stream(
         stream.begin(first, transport)
 
     return HandOver(take)
+
+
+def _expiry(caller: Caller) -> float:
+    """When the caller's token expires, by the loop's clock."""
+    return asyncio.get_running_loop().time() + caller.expires_at - time.time()
 
 
 def remember(state: SessionState, stream: DetachedStream) -> None:

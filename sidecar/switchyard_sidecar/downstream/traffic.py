@@ -72,6 +72,12 @@ class Traffic:
             buckets=_BUCKETS_S,
             registry=registry,
         )
+        self._denied = Counter(
+            "switchyard_requests_denied",
+            "Requests of callers that were not let in, by what was wrong with what they presented.",
+            ("reason",),
+            registry=registry,
+        )
         self._counters: dict[tuple[str, Era, str], Counter] = {}
         self._timers: dict[tuple[str, Era], Histogram] = {}
         self._call_counters: dict[tuple[str, str], Counter] = {}
@@ -90,6 +96,10 @@ class Traffic:
         if (timer := self._timers.get((method, era))) is None:
             timer = self._timers[method, era] = self.request_seconds.labels(method, era.value)
         timer.observe(seconds)
+
+    def denied(self, reason: str) -> None:
+        """Count one request that was not let in; ``reason`` is of a fixed set."""
+        self._denied.labels(reason).inc()
 
     def called(self, backend: str, outcome: str, seconds: float) -> None:
         """Count one call; ``outcome``: ``result``, ``error``, ``cancelled``, or ``refused`` when a limit kept it from being sent."""

@@ -380,11 +380,13 @@ async def test_stale_list_is_read_anew(tmp_path: Path) -> None:
         await eventually(shown)
 
 
-async def test_request_that_presents_credentials_is_never_remembered(tmp_path: Path) -> None:
-    """What they are worth may end at any moment."""
+async def test_token_is_part_of_the_words(tmp_path: Path) -> None:
+    """Where nobody is asked who they are it changes nothing, and yet what came of one is not what comes of another."""
     async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw, line(gw) as on:
-        assert not await takes_it(gw, on, request(None, "authorization: Bearer a"))
-        assert await takes_it(gw, on)
+        assert await takes_it(gw, on, request(None, "authorization: Bearer a"))
+        before = await at_once(gw)
+        await on.ask(request(None, "authorization: Bearer b"))
+        assert await at_once(gw) == before
 
 
 async def test_same_host_header_is_judged_by_the_address_it_came_in_on(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 import pytest_asyncio
 
 from fakes.clock import Clock
-from switchyard_sidecar.downstream.hub import BATCH, Hub, Subscriber
+from switchyard_sidecar.access.caller import ANONYMOUS, Caller
+from switchyard_sidecar.downstream.hub import BATCH, LONGEST_ALARM_S, Hub, Subscriber
 from switchyard_sidecar.downstream.pace import Pace
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
@@ -21,9 +22,15 @@ class Recorder(Subscriber):
     __slots__ = ("busy", "heard")
 
     def __init__(
-        self, era: Era = Era.MODERN, *, wants: bool = True, told: bytes | None = None, ends_at: float = float("inf")
+        self,
+        era: Era = Era.MODERN,
+        *,
+        wants: bool = True,
+        caller: Caller = ANONYMOUS,
+        told: bytes | None = None,
+        ends_at: float = float("inf"),
     ) -> None:
-        super().__init__(era, wants=wants, told=told, ends_at=ends_at)
+        super().__init__(era, wants=wants, caller=caller, told=told, ends_at=ends_at)
         self.busy = False
         self.heard: list[str] = []
 
@@ -280,20 +287,46 @@ async def test_era_that_is_no_longer_served_ends_its_streams_although_a_change_i
 
 
 async def test_stream_ends_with_its_session(hub: Hub, clock: Clock) -> None:
-    """When its time is over, silent or not, or all sessions end; a stream without one has no such time."""
+    """When its time is over, though nothing happens then, or all sessions end; a stream without one has no such time."""
     now = asyncio.get_running_loop().time()
     short, long, without = (
         joined(hub, Recorder(Era.LEGACY, ends_at=ends_at)) for ends_at in (now + 30, now + 3600, float("inf"))
     )
     await clock.advance(29)
     assert "end" not in short.heard
-    await clock.advance(2)
+    await clock.advance(1.001)
+    assert short.heard == ["comment", "end"]
+    forget(hub, [short])
     publish(hub, b"two")
     await turn()
-    assert short.heard == ["comment", "end"]
     assert long.heard == without.heard == ["comment", "changed"]
     hub.end_sessions()
     await turn()
     assert long.heard == ["comment", "changed", "end"]
     assert without.heard == ["comment", "changed"]
-    forget(hub, [short, long, without])
+    forget(hub, [long, without])
+
+
+async def test_stream_far_from_its_end_is_looked_at_in_time(hub: Hub, clock: Clock) -> None:
+    """An end that no timer reaches is reached by several."""
+    late = joined(hub, Recorder(wants=False, ends_at=asyncio.get_running_loop().time() + 2.5 * LONGEST_ALARM_S))
+    for hours in (1, 1):
+        await clock.advance(hours * LONGEST_ALARM_S + 0.001)
+        assert "end" not in late.heard
+    await clock.advance(LONGEST_ALARM_S / 2)
+    assert late.heard[-1] == "end"
+    forget(hub, [late])
+
+
+async def test_stream_ends_when_nothing_vouches_for_its_caller_any_more(hub: Hub) -> None:
+    """One that is open, and one that opens after that; others go on. It ends although there is a change to tell."""
+    gone, stays = (Recorder(caller=Caller(name, voucher=name)) for name in ("gone", "stays"))
+    hub.admit({"gone", "stays"})
+    joined(hub, gone), joined(hub, stays)
+    hub.admit({"stays"})
+    publish(hub, b"two")
+    await turn()
+    late = joined(hub, Recorder(caller=Caller("gone", voucher="gone")))
+    assert gone.heard == late.heard == ["end"]
+    assert stays.heard == ["changed"]
+    forget(hub, [gone, stays, late])
