@@ -192,7 +192,7 @@ class Lanes:
     def _end(self, key: bytes) -> None:
         kept = self._kept.pop(key)
         _cancel(kept.timer)
-        kept.own.apply({})
+        self._run(kept, {})  # so that whoever still holds the lane finds nothing of its caller's own in it
 
 
 def is_forwarding(backend: AppliedBackend) -> bool:

@@ -312,12 +312,16 @@ async def test_oldest_unused_lane_makes_room() -> None:
     async with accounts(LegacyBackend) as server:
         server.by_token["carol"] = LegacyBackend(*tools("c"))
         async with scene({"x": (server, FORWARD)}, pace=patient(lanes=2)) as played:
-            for who in (ALICE, BOB, ALICE, caller("carol")):
+            await played.names(ALICE)
+            of_bob = played.gateway.lane(BOB)
+            for who in (BOB, ALICE, caller("carol")):
                 await played.names(who)
             await server.by_token["bob"].received("DELETE")
             assert played.gateway.lanes == 2
             assert len(server.by_token["alice"].of("initialize")) == 1
             assert server.by_token["alice"].of("DELETE") == []
+            assert of_bob.warm() is None  # for whoever still holds it
+            assert of_bob.catalog.routes == {}
 
 
 async def test_lane_in_use_is_not_thrown_out() -> None:
