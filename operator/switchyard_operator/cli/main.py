@@ -1,7 +1,7 @@
 """The ``switchyard`` command: arguments in, exit code out.
 
-0: done; what runs until it is told to stop ends so by Ctrl-C and SIGTERM. 1: done, and something is left out (``compile``) or
-wrong (``lint``). 2: the arguments or the files cannot be used, and standard error says what to correct, a line for each thing. Each command is imported when it is called: the server only
+0: done; what runs until it is told to stop ends so by Ctrl-C and SIGTERM. 1: done, and something is left out (``compile``), wrong
+(``lint``) or not as pinned (``pin --check``). 2: the arguments or the files cannot be used, and standard error says what to correct, a line for each thing. Each command is imported when it is called: the server only
 where it serves, and YAML only where there are manifests.
 """
 
@@ -59,6 +59,12 @@ def _lint(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _pin(arguments: argparse.Namespace) -> int:
+    from switchyard_operator.cli.pin.command import run  # noqa: PLC0415 - see above
+
+    return run(arguments)
+
+
 def _version(_: argparse.Namespace) -> int:
     print(f"switchyard {__version__}")  # noqa: T201
     return 0
@@ -103,6 +109,20 @@ def _parser() -> argparse.ArgumentParser:
         help="lines for people, a JSON array, or annotations for GitHub Actions (default %(default)s)",
     )
     lint.set_defaults(command=_lint)
+
+    pin = commands.add_parser("pin", help="ask backends for their tools, and pin the definitions that they list now")
+    _add_manifests(pin)
+    pin.add_argument(
+        "--backend",
+        action="append",
+        type=_key,
+        metavar="NS/NAME",
+        dest="backends",
+        help="the backend; repeatable (default: all in the files)",
+    )
+    pin.add_argument("--write", action="store_true", help="change the files, and not only print the diff")
+    pin.add_argument("--check", action="store_true", help="exit with 1 where there is a diff")
+    pin.set_defaults(command=_pin)
 
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(command=_version)
