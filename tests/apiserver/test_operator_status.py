@@ -1,6 +1,7 @@
 """The operator on a real API server: what it says of objects, and what kubectl, Flux and Helm read of it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -29,7 +30,9 @@ from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, Writing, Written, assess_gateway
+from switchyard_operator.controller.status.pinned import pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason, Reach
+from switchyard_sidecar.catalog.pins import Comparison
 from unit.operator import declared, kstatus
 from unit.operator.status.situations import NOW, held
 
@@ -244,12 +247,24 @@ async def test_a_strangers_object_in_the_way_is_named(
     assert await watched.events() == ["Warning NameConflict MCPGateway/main"]
 
 
+DRIFTED: Final = Answer(
+    "Modern",
+    "2026-07-28",
+    True,
+    "n" * 500,
+    "v" * 500,
+    2**31 - 1,
+    "f" * 64,
+    pinned(Comparison(True, 1, ("t" * 512, "é" * 512), ("new",), ("gone",))),
+)
+"""What a backend may have said, at its longest."""
+
+
 def full(resource: Resource) -> Assessment:
     """An assessment with every field that a status of this kind can have."""
     if resource is BACKENDS:
-        answer = Answer("Modern", "2026-07-28", True, "n" * 500, "v" * 500, 2**31 - 1, "f" * 64)
-        reach = Reach().after(Probe(ProbeReason.ANSWERED, answer))
-        return assess_backend(held(declared.backend("one")), Objects(), reach)
+        reach = Reach().after(Probe(ProbeReason.ANSWERED, DRIFTED))
+        return assess_backend(held(declared.backend("one", pinning={"mode": "Warn"})), Objects(), reach)
     if resource is ALIASES:
         gateways = [Key("agents", f"{index:02}" + "g" * 38) for index in range(64)]
         lost = [Standing(each, Stand.LOST, Key("agents", "w" * 253)) for each in gateways]
@@ -314,3 +329,21 @@ async def test_statuses_survive_a_restart_unwritten(
         assert await second.metric("switchyard_operator_work_total") >= 5
         assert await second.metric("switchyard_operator_writes_total") == 0
     assert [await client.list(each, namespace) for each in (BACKENDS, ALIASES, GATEWAYS, EVENTS)] == before
+
+
+async def test_what_differs_from_the_pins_is_still_said_after_a_restart(
+    api_server: ApiServer, client: Client, namespace: str, watched: Watched
+) -> None:
+    """By a replica that has not looked yet; and never is it in the way of `Ready`."""
+    created = await client.create(BACKENDS, namespace, backend("one", pinning={"mode": "Warn"}))
+    item = replace(
+        held(declared.backend("one", namespace, pinning={"mode": "Warn"})), generation=created["metadata"]["generation"]
+    )
+    said = assess_backend(item, Objects(), Reach().after(Probe(ProbeReason.ANSWERED, DRIFTED)))
+    body = {**backend("one"), "status": said.status(item.generation, {}, NOW)}
+    await client.apply(BACKENDS, namespace, body, status=True, force=True)
+    async with replica(api_server.kubeconfig(), "--probes=Disabled", namespace=namespace) as operator:
+        await operator.idle()
+        assert await operator.metric("switchyard_operator_writes_total") == 0
+        assert "Pinned=False Drifted" in await watched.conditions(BACKENDS, "one")
+        await watched.becomes(BACKENDS, "one", "Ready=True Ready", "Current")

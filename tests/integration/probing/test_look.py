@@ -8,7 +8,7 @@ from fakes import hostile
 from fakes.hostile import HostileBackend, Reply
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
-from fakes.ordinary import tools
+from fakes.ordinary import OrdinaryBackend, tools
 from switchyard_operator.controller.probing.addresses import Guard
 from switchyard_operator.controller.probing.look import look
 from switchyard_operator.controller.status.probed import Probe, ProbeReason
@@ -62,6 +62,24 @@ async def test_equal_lists_have_equal_digests_and_other_lists_others() -> None:
         assert probe.answer is not None
         digests.append(probe.answer.digest)
     assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
+async def test_what_differs_from_the_pins_is_said(make: type[OrdinaryBackend]) -> None:
+    """What is listed, by the backend's own filter, beside what is pinned."""
+    async with make(*tools("one", "two", "hidden")) as server:
+        listed = await looked(backend(server.url))
+        assert listed.answer is not None
+        assert listed.answer.pinned is None
+        pinning = {
+            "mode": "Enforce",
+            "digests": [{"tool": "one", "sha256": "0" * 64}, {"tool": "hidden", "sha256": "0" * 64}],
+        }
+        probe = await looked(backend(server.url, filters=(ToolFilter(exclude=("hidden",)),), pinning=pinning))
+    assert probe.answer is not None
+    assert probe.answer.pinned is not None
+    assert (probe.answer.pinned.status, probe.answer.pinned.reason) == ("False", "Drifted")
+    assert probe.answer.pinned.message.startswith("not as pinned: one; without a digest: 1 tool; tools that are not")
 
 
 async def test_the_credential_is_presented() -> None:
