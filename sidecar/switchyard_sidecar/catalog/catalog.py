@@ -84,8 +84,6 @@ class Catalog:
     """By backend: its tools beside the pinned ones, where they are compared."""
     drifted: tuple[str, ...] = field(repr=False)
     """Exposed names of tools that are listed although their definition is not the pinned one, in code point order."""
-    withheld: tuple[str, ...] = field(repr=False)
-    """Exposed names that are not listed because the definition is not the pinned one, in code point order."""
     lookalikes: tuple[Lookalike, ...] = field(repr=False)
     """Exposed names that a person would take for one another."""
     degraded: tuple[Degraded, ...]
@@ -125,8 +123,7 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     scope = _scope(config, seen)
     modern, legacy = _projections(config, parts, scope, previous)
     conflicts = _conflicts(plan, parts, routes)
-    withheld = sorted(chain.from_iterable(made.withheld for made in parts.values()))
-    for name in withheld:  # which had to be there until here, for the names of later backends
+    for name in chain.from_iterable(made.withheld for made in parts.values()):  # there until here, so that nobody got it
         del routes[name]
     return Catalog(
         config=config,
@@ -136,8 +133,7 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
         left_out=tuple(chain.from_iterable(made.left_out for made in parts.values())),
         conflicts=conflicts,
         pins={backend: made.pins for backend, made in parts.items() if made.pins is not None},
-        drifted=tuple(sorted(name for made in parts.values() for name in made.drifted if name not in made.withheld)),
-        withheld=tuple(withheld),
+        drifted=tuple(sorted(chain.from_iterable(made.drifted for made in parts.values()))),
         lookalikes=_lookalikes(parts, routes, previous),
         degraded=tuple(degraded),
         unanswered=tuple(

@@ -80,7 +80,7 @@ class Part:
     pins: Comparison | None
     """Its tools beside the pinned ones; ``None``: they are not compared."""
     drifted: tuple[str, ...]
-    """The exposed names of tools whose definition is not the pinned one, listed or withheld."""
+    """The exposed names of tools that are listed although their definition is not the pinned one."""
     looks: Looks
     naming: BackendNaming
     filters: tuple[ToolFilter, ...]
@@ -161,7 +161,7 @@ def make(
         left_out=tuple(left_out),
         clashes=tuple(clashes),
         pins=compared,
-        drifted=tuple(exposure.name for exposure in exposures if exposure.tool in drifted),
+        drifted=tuple(line.route.exposed for line in lines if line.route.tool.name in drifted),
         looks=Looks.of(line.route.exposed for line in lines),
         naming=its_naming,
         filters=filters,

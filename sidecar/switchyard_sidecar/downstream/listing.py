@@ -36,8 +36,8 @@ class ListWriter:
             notes.append(b"%b:%b" % (_encode(meta.CONFIG), _encode({"reason": absence})))
         if catalog.degraded:
             notes.append(b"%b:%b" % (_encode(meta.BACKENDS), _encode(_degraded(catalog.degraded))))
-        if era is Era.MODERN and (differing := _differing(catalog)):
-            notes.append(b"%b:%b" % (_encode(meta.PINNING), _encode(differing)))
+        if era is Era.MODERN and (drifted := _drifted(catalog)):
+            notes.append(b"%b:%b" % (_encode(meta.PINNING), _encode({"drifted": drifted})))
         tail = b"" if not notes else b',"_meta":{%b}' % b",".join(notes)
         projection = catalog.modern if era is Era.MODERN else catalog.legacy
         return cls(era, projection, tail + b"}}")
@@ -58,11 +58,10 @@ class ListWriter:
         return (b'{"jsonrpc":"2.0","id":' + request_id + head, page.body, after + self._tail)
 
 
-def _differing(catalog: Catalog) -> dict[str, object]:
-    """The exposed names of tools whose definition is not the pinned one."""
+def _drifted(catalog: Catalog) -> list[str]:
+    """The exposed names of listed tools whose definition is not the pinned one. One that is withheld is in no answer."""
     listed = set(catalog.modern.names) if catalog.drifted else ()
-    names = {"drifted": [name for name in catalog.drifted if name in listed], "withheld": list(catalog.withheld)}
-    return {key: each for key, each in names.items() if each}
+    return [name for name in catalog.drifted if name in listed]
 
 
 def _degraded(entries: Sequence[Degraded]) -> dict[str, object]:

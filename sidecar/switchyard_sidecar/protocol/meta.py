@@ -16,7 +16,7 @@ BACKENDS: Final = "dev.switchyard/backends"
 """Ours: which backends a list could not be refreshed from, present only while there are any."""
 
 PINNING: Final = "dev.switchyard/pinning"
-"""Ours: which tools are listed, or withheld, with a definition that is not the pinned one; present only while there are any."""
+"""Ours: which tools are listed although their definition is not the pinned one; present only while there are any."""
 
 CONFIG: Final = "dev.switchyard/config"
 """Ours: why nothing is listed, present only while the gateway has no config."""
