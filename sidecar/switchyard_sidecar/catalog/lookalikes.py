@@ -9,8 +9,8 @@ What is found:
    restrictive). Words, not names: a backend's prefix may be written otherwise than its tools.
 4. *Invisible*: a name with characters that are not shown.
 
-Most names are what they are compared by. Only the others are kept, for each backend once (:class:`Looks`), so that a
-catalog made of many backends costs little more than a lookup for each of those.
+Two names are alike that are the same after folding, or the same in shape. Most names are what they are compared by, so that only the
+others are kept, for each backend once (:class:`Looks`); a catalog of many backends costs a few operations on sets.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ Kind = Literal["Case", "Shape", "MixedScripts", "Invisible"]
 _ODD: Final = re.compile(r"[A-Z01|]|rn|[^\x00-\x7f]")
 """Without any of these, a name is what it is compared by."""
 _LATIN: Final = {ord(character): text for text, characters in LOOK_LIKE.items() for character in characters}
-_SHAPES: Final = str.maketrans("01I|", "Olll")
-_FOLDED: Final = str.maketrans("01|", "oll")
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -55,66 +53,79 @@ class Lookalike:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What is to be known of some names: those that are not what they are compared by, by what that is."""
+    """What is to be known of some names."""
 
-    folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By what case is folded to, look-alikes being one."""
-    shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By what they look like, case counting."""
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By what they are compared by: the names that are not that themselves."""
+    several: frozenset[str] = frozenset()
+    """By what more than one of them is compared."""
     odd: tuple[Lookalike, ...] = ()
     """What is to be said of one name by itself."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Looks:
         """The looks of these names."""
-        folded: dict[str, tuple[str, ...]] = {}
-        shapes: dict[str, tuple[str, ...]] = {}
+        kept: dict[str, tuple[str, ...]] = {}
+        several: set[str] = set()
         odd: list[Lookalike] = []
         for name in names:
             if _ODD.search(name) is None:
                 continue
             if not name.isascii():
                 odd += _odd(name)
-            for key, kept in (_fold(name), folded), (_shape(name), shapes):
-                if key != name:
-                    kept[key] = (*kept.get(key, ()), name)
-        return cls(folded, shapes, tuple(odd))
+            folded, shape = _fold(name), _shape(name)
+            for key in (folded,) if folded == shape else (folded, shape):
+                if key in kept:
+                    several.add(key)
+                    kept[key] += (name,)
+                elif key != name:
+                    kept[key] = (name,)
+        return cls(kept, frozenset(several), tuple(odd))
 
 
 def find(parts: Iterable[Looks], names: AbstractSet[str]) -> tuple[Lookalike, ...]:
     """What is to be said of ``names``, whose looks are these."""
-    all_parts = list(parts)
-    alike = set(_groups([each.folded for each in all_parts], names))
-    for group in _groups([each.shapes for each in all_parts], names):
-        if len({_fold(name) for name in group}) > 1:  # otherwise they are of one group already
-            alike.add(group)
-    found = [Lookalike(_kind(group), group) for group in alike]
-    found += chain.from_iterable(each.odd for each in all_parts)
+    looks = list(parts)
+    groups = {group for key in _met_again(looks, names) for group in _groups(key, looks, names)}
+    found = [Lookalike(_kind(group), group) for group in groups]
+    found += chain.from_iterable(each.odd for each in looks)
     return tuple(sorted(found, key=lambda each: (each.names, each.kind)))
 
 
-def _groups(parts: Iterable[Mapping[str, tuple[str, ...]]], names: AbstractSet[str]) -> Iterator[tuple[str, ...]]:
-    """Names that are compared by the same; a key that is a name itself is of its group."""
-    merged: dict[str, tuple[str, ...]] = {}
-    for part in parts:
-        met = {key: (*merged[key], *part[key]) for key in merged.keys() & part.keys()}
-        merged |= part
-        merged |= met
-    for key, group in merged.items():
-        if key in names:
-            yield tuple(sorted((key, *group)))
-        elif len(group) > 1:
-            yield tuple(sorted(group))
+def _met_again(looks: Iterable[Looks], names: AbstractSet[str]) -> set[str]:
+    """What more than one name is compared by, or might be. A pass over sets, since nearly always there is nothing to be found."""
+    again: set[str] = set()
+    seen: set[str] = set()
+    for each in looks:
+        again |= each.several
+        again.update(seen.intersection(each.kept))
+        seen.update(each.kept)
+    return again | (names & seen)
+
+
+def _groups(key: str, looks: Iterable[Looks], names: AbstractSet[str]) -> Iterator[tuple[str, ...]]:
+    """The names that are the same when folded to this, or look like this."""
+    candidates = {name for each in looks for name in each.kept.get(key, ())}
+    if key in names:
+        candidates.add(key)
+    folded = {name for name in candidates if _fold(name) == key}
+    shaped = {name for name in candidates if _shape(name) == key}
+    if len(folded) > 1:
+        yield tuple(sorted(folded))
+    if len(shaped) > 1 and len({_fold(name) for name in shaped}) > 1:  # otherwise they are of one group already
+        yield tuple(sorted(shaped))
 
 
 def _fold(name: str) -> str:
     if not name.isascii():
         name = _latin(_latin(name).casefold())
-    return name.lower().translate(_FOLDED).replace("rn", "m")
+    return name.lower().replace("0", "o").replace("1", "l").replace("|", "l").replace("rn", "m")
 
 
 def _shape(name: str) -> str:
-    return (name if name.isascii() else _latin(name)).translate(_SHAPES).replace("rn", "m")
+    if not name.isascii():
+        name = _latin(name)
+    return name.replace("0", "O").replace("1", "l").replace("I", "l").replace("|", "l").replace("rn", "m")
 
 
 def _latin(name: str) -> str:

@@ -109,7 +109,7 @@ class Part:
             and self.rejected == snapshot.rejected
             and self.naming == its_naming
             and self.filters == filters
-            and self.pinning == pinning
+            and (self.pinning is pinning or self.pinning == pinning)
         )
 
 
