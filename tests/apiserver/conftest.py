@@ -28,7 +28,9 @@ _log_size = pytest.StashKey[int]()
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run with every version; what needs controllers, with every version that has them."""
     if "api_server" in metafunc.fixturenames:
-        wanted = [each for each in ASSETS if "controllers" not in metafunc.fixturenames or has_controllers(each)]
+        wanted: list[Path | None] = [
+            each for each in ASSETS if "controllers" not in metafunc.fixturenames or has_controllers(each)
+        ]
         # Workers that run tests side by side (pytest-xdist) take a version each, and so one server.
         marked = [pytest.param(each, marks=pytest.mark.xdist_group(_version(each))) for each in wanted or [None]]
         metafunc.parametrize("api_server", marked, ids=_version, indirect=True, scope="session")
