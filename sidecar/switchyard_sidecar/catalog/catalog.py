@@ -123,7 +123,9 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     scope = _scope(config, seen)
     modern, legacy = _projections(config, parts, scope, previous)
     conflicts = _conflicts(plan, parts, routes)
-    for name in chain.from_iterable(made.withheld for made in parts.values()):  # there until here, so that nobody got it
+    for name in chain.from_iterable(
+        made.withheld for made in parts.values()
+    ):  # there until here, so that nobody got it
         del routes[name]
     return Catalog(
         config=config,
