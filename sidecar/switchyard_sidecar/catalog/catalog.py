@@ -123,9 +123,8 @@ def build(config: GatewayConfig, views: Mapping[str, BackendView], previous: Cat
     scope = _scope(config, seen)
     modern, legacy = _projections(config, parts, scope, previous)
     conflicts = _conflicts(plan, parts, routes)
-    for name in chain.from_iterable(
-        made.withheld for made in parts.values()
-    ):  # there until here, so that nobody got it
+    for name in chain.from_iterable(made.withheld for made in parts.values()):
+        # It had to be there until here, so that no later backend got it.
         del routes[name]
     return Catalog(
         config=config,
@@ -234,9 +233,17 @@ def _has_the_same(parts: Mapping[str, Part], previous: Catalog) -> bool:
 def _lookalikes(
     parts: Mapping[str, Part], routes: Mapping[str, Route], previous: Catalog | None
 ) -> tuple[Lookalike, ...]:
-    if previous is not None and _has_the_same(parts, previous):
+    if (
+        previous is not None
+        and len(parts) == len(previous.parts)
+        and all(map(_has_the_same_names, parts.values(), previous.parts.values()))
+    ):
         return previous.lookalikes
     return lookalikes.find((made.looks for made in parts.values()), routes.keys())
+
+
+def _has_the_same_names(mine: Part, theirs: Part) -> bool:
+    return mine is theirs or (mine.routes.keys() == theirs.routes.keys() and mine.looks == theirs.looks)
 
 
 def _exposed(line: Line) -> str:
