@@ -255,7 +255,7 @@ DRIFTED: Final = Answer(
     "v" * 500,
     2**31 - 1,
     "f" * 64,
-    pinned(Comparison(True, 1, ("t" * 512, "é" * 512), ("new",), ("gone",))),
+    pinned=pinned(Comparison(True, 1, ("t" * 512, "é" * 512), ("new",), ("gone",))),
 )
 """What a backend may have said, at its longest."""
 

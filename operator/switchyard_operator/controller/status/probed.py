@@ -86,10 +86,10 @@ class Answer:
     """The tools in its list, filtered as the backend's resource says."""
     digest: str
     """Of the canonical definitions of these tools; hexadecimal."""
-    pinned: Condition | None = None
-    """What its list says of the pins; ``None``: it has none to be held against."""
     names: tuple[str, ...] = field(default=(), repr=False)
     """The names of these tools; none when they are known from a status alone, which does not hold them."""
+    pinned: Condition | None = None
+    """What its list says of the pins; ``None``: it has none to be held against."""
 
 
 @dataclass(frozen=True, slots=True)

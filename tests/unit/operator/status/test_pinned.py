@@ -47,7 +47,7 @@ def test_the_longest_names_find_room() -> None:
     assert len(bounded(condition.message).encode()) <= MESSAGE_BYTES
 
 
-ANSWER = Answer("Modern", "2026-07-28", True, "gh", "1", 3, "ab12", pinned(found(drifted=("a",))))
+ANSWER = Answer("Modern", "2026-07-28", True, "gh", "1", 3, "ab12", pinned=pinned(found(drifted=("a",))))
 
 
 @pytest.mark.parametrize(
