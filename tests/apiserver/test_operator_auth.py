@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from apiserver.charted import operators_token
-from apiserver.client import BACKENDS, GATEWAYS, SECRETS, SERVICE_ACCOUNTS, Client
+from apiserver.client import BACKENDS, CLUSTER_ROLE_BINDINGS, GATEWAYS, SECRETS, SERVICE_ACCOUNTS, Client
 from apiserver.declared import SOON_S, Children, backend, credential, found, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
@@ -195,8 +195,7 @@ async def test_without_permission_service_accounts_are_not_let_in(
     api_server: ApiServer, client: Client, namespace: str, main: Gateway
 ) -> None:
     """Where even Kubernetes' own role for it is taken away the gateway is closed and says so, and opens when the permission comes."""
-    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-    default = await client.request("GET", f"{bindings}/system:service-account-issuer-discovery")
+    default = await client.get(CLUSTER_ROLE_BINDINGS, None, "system:service-account-issuer-discovery")
     values = {
         "fullnameOverride": "tenant",
         "namespaces": [namespace],
@@ -204,10 +203,12 @@ async def test_without_permission_service_accounts_are_not_let_in(
         "operator": {"leaseName": namespace},
     }
     token = await operators_token(client, values, "tenant-operator")
-    everyone = {"subjects": default["subjects"]}
-    path = f"{bindings}/system:service-account-issuer-discovery"
-    patch = {"content_type": "application/merge-patch+json"}
-    await client.request("PATCH", path, json.dumps({"subjects": []}).encode(), **patch)
+
+    async def permit(subjects: list[Any]) -> None:
+        name = "system:service-account-issuer-discovery"
+        await client.patch(CLUSTER_ROLE_BINDINGS, None, name, {"subjects": subjects})
+
+    await permit([])
     try:
         flags = (f"--lease-namespace={NAMESPACE}", f"--lease-name={namespace}", "--probes=Disabled")
         async with replica(api_server.kubeconfig(token), *flags, namespace=namespace) as operator:
@@ -216,11 +217,11 @@ async def test_without_permission_service_accounts_are_not_let_in(
             await main.says(ResolvedRefs="False IssuerUnknown", Programmed="False NobodyAdmitted")
             assert (await main.names(), await main.issuers()) == ([], [])
             await operator.says("service_account_issuer_not_read")
-            await client.request("PATCH", path, json.dumps(everyone).encode(), **patch)
+            await permit(default["subjects"])
             await main.says(Programmed="True Programmed", Ready="True Ready")
             assert [each["issuer"] for each in await main.issuers()] == ["https://kubernetes.default.svc"]
     finally:
-        await client.request("PATCH", path, json.dumps(everyone).encode(), **patch)
+        await permit(default["subjects"])
 
 
 async def test_a_forwarding_backend_says_for_whom_tokens_are_made(

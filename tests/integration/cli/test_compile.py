@@ -90,6 +90,16 @@ def test_equal_files_give_equal_output(tmp_path: Path) -> None:
     assert switchyard("compile", "-f", one).stdout == switchyard("compile", "-f", two).stdout != ""
 
 
+def test_the_clusters_own_issuer_is_the_operators_business(tmp_path: Path) -> None:
+    """Of an issuer that files cannot know, the output says so; who is let in otherwise is in it."""
+    auth = "auth: {kubernetes: {audiences: [a]}, jwt: [{issuer: i, audiences: [b], jwksURL: 'https://i.example/keys'}]}"
+    config_map, _ = printed("-f", manifests(tmp_path / "m", a=gateway(spec=auth)))
+    config = json.loads(config_map["data"]["gateway.json"])
+    found = [(each["issuer"], each["audiences"]) for each in config["authentication"]["issuers"]]
+    assert found == [("i", ["b"]), ("made-by-the-operator", ["a"])]
+    assert config["requires"] == ["authentication"]
+
+
 def test_manifests_come_from_standard_input_too() -> None:
     """As a template engine would pipe them."""
     done = switchyard("compile", "-f", "-", stdin="".join(gateway().splitlines(keepends=True)))
