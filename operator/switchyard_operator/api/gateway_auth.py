@@ -16,6 +16,7 @@ from switchyard_operator.api.names import Identifier
 from switchyard_operator.api.references import CaRef, SecretKeyRef
 from switchyard_operator.api.rules import Rule
 from switchyard_operator.api.scalars import Duration, Text, Within
+from switchyard_sidecar.config.callers import key_set_fault
 
 MAX_CLAIMS_BYTES: Final = 8192
 
@@ -25,25 +26,6 @@ Scope = Annotated[
 """A ``scope-token`` (RFC 6749 section 3.3)."""
 TokenName = Annotated[str, Text(r"[A-Za-z0-9]([A-Za-z0-9._:@/-]*[A-Za-z0-9])?", 128, "a name such as ci or team-a/ci")]
 Audiences = Annotated[tuple[Identifier, ...], Field(min_length=1, max_length=16)]
-
-_ASYMMETRIC: Final = frozenset({"RSA", "EC", "OKP"})
-"""Key types (``kty``, RFC 7518 and 8037) that have a public part."""
-
-
-def key_set_fault(text: str) -> str | None:
-    """Why this is no key set to check signatures with (RFC 7517 section 5), or None. Never quotes it."""
-    try:
-        tree = json.loads(text)
-    except (ValueError, RecursionError):
-        return "is not JSON"
-    keys = tree.get("keys") if isinstance(tree, dict) else None
-    if not isinstance(keys, list) or not all(isinstance(key, dict) for key in keys):
-        return 'must be a key set: {"keys": [...]}'
-    if any("d" in key or "k" in key or key.get("kty") == "oct" for key in keys):
-        return "holds a private key, which whoever reads this manifest can now sign with: give the public keys alone"
-    if not any(key.get("kty") in _ASYMMETRIC for key in keys):
-        return "holds no public key (kty RSA, EC or OKP)"
-    return None
 
 
 class JwtIssuer(ApiModel):

@@ -79,7 +79,7 @@ def authentication(
         for index, each in enumerate(auth.jwt)
         if (ca := credential("jwt", index, "caRef")) is not None or each.ca_ref is None
     ]
-    if auth.kubernetes is not None and service_accounts is not None:
+    if auth.kubernetes is not None and service_accounts is not None and not _is_named(gateway, service_accounts):
         issuers.append(
             config.Issuer(
                 issuer=service_accounts.issuer,
@@ -140,8 +140,27 @@ def _reports(
             else "issuer and keys are known inside a cluster alone; nobody is let in by it: name the cluster's issuer under "
             "spec.auth.jwt, with its keys (`kubectl get --raw /openid/v1/jwks`)"
         )
-        about, path = Ref("MCPGateway", *gateway.key), ("spec", "auth", "kubernetes")
-        yield Report(Severity.ERROR, about, path, Reason.ISSUER_UNKNOWN, message)
+        yield _on_kubernetes(gateway, Reason.ISSUER_UNKNOWN, message)
+    elif service_accounts is not None and _is_named(gateway, service_accounts):
+        message = (
+            f"{service_accounts.issuer} is named under spec.auth.jwt, by whose rules its tokens are judged; nobody is let in by "
+            "this: remove one of them"
+        )
+        yield _on_kubernetes(gateway, Reason.DUPLICATE_ISSUER, message)
+
+
+def _is_named(gateway: MCPGateway, service_accounts: ServiceAccountIssuer) -> bool:
+    """Whether the cluster's issuer is let in by ``kubernetes`` and named under ``jwt`` too: a token is judged by one set of rules."""
+    auth = gateway.spec.auth
+    return (
+        auth is not None
+        and auth.kubernetes is not None
+        and any(each.issuer == service_accounts.issuer for each in auth.jwt)
+    )
+
+
+def _on_kubernetes(gateway: MCPGateway, reason: Reason, message: str) -> Report:
+    return Report(Severity.ERROR, Ref("MCPGateway", *gateway.key), ("spec", "auth", "kubernetes"), reason, message)
 
 
 def _unresolved(gateway: MCPGateway, followed: Mapping[FieldPath, Material | Unresolved]) -> Iterator[Report]:

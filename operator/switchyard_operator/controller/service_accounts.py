@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import structlog
 
-from switchyard_operator.api.gateway_auth import key_set_fault
 from switchyard_operator.compile.authentication import ServiceAccountIssuer
 from switchyard_operator.controller.kube import ApiError, KubeError
+from switchyard_sidecar.config.callers import key_set_fault
 
 PERIOD_S: Final = 120.0
 """Between two readings. Tokens are signed with a new key only after every API server accepts it, which takes longer."""
@@ -89,6 +89,8 @@ def issuer_of(discovery: Mapping[str, Any], key_set: Mapping[str, Any]) -> Servi
         raise ValueError(f"{_DISCOVERY} names no issuer")
     if fault := key_set_fault(_canonical(key_set)):
         raise ValueError(f"{_KEY_SET} {fault}")
+    if not key_set["keys"]:
+        raise ValueError(f"{_KEY_SET} holds no key")
     return ServiceAccountIssuer(issuer, _canonical({"keys": sorted(key_set["keys"], key=_canonical)}))
 
 

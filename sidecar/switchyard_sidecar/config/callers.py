@@ -55,13 +55,13 @@ def _issuer_faults(issuer: Issuer) -> Iterator[tuple[str, str]]:
             yield "algorithms", f"{algorithm!r} is no asymmetric signature algorithm that is known here: {known}"
     if (issuer.jwks is None) == (issuer.jwks_url is None):
         yield "jwks", "needs either keys or a URL (jwksUrl) where they are"
-    if issuer.jwks is not None and (problem := _key_set_fault(issuer.jwks)):
+    if issuer.jwks is not None and (problem := key_set_fault(issuer.jwks)):
         yield "jwks", problem
     if issuer.jwks_url is not None and not _is_url(issuer.jwks_url):
         yield "jwksUrl", "is no absolute http or https URL"
 
 
-def _key_set_fault(text: str) -> str | None:
+def key_set_fault(text: str) -> str | None:
     """Why this is no key set (RFC 7517, section 5) to check signatures with. Never quotes it."""
     try:
         tree = msgspec.json.decode(text)

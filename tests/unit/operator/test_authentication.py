@@ -197,6 +197,17 @@ def test_what_does_not_resolve_takes_nothing_from_the_others() -> None:
     assert found(result) == [("MCPGateway agents/main", "SecretNotFound")]
 
 
+def test_the_clusters_issuer_is_let_in_by_one_set_of_rules() -> None:
+    """A sidecar would refuse a config that names an issuer twice, and go on with what it had: what is declared by name counts."""
+    result = in_cluster(
+        gateway(auth={"jwt": [ISSUER | {"issuer": CLUSTER.issuer}], "kubernetes": {"audiences": ["a"]}})
+    )
+    assert [(each.issuer, each.audiences) for each in admission(result).issuers] == [
+        (CLUSTER.issuer, ("https://mcp.example",))
+    ]
+    assert found(result) == [("MCPGateway agents/main", "DuplicateIssuer")]
+
+
 def test_on_a_laptop_the_remedy_for_service_accounts_is_said() -> None:
     """There is no API server to ask; the issuer can be named."""
     (report,) = compiled(gateway(auth={"kubernetes": {"audiences": ["a"]}})).reports

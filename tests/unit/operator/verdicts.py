@@ -832,11 +832,11 @@ MODELS_ALONE: Final[tuple[Refused, ...]] = (
         refused(GATEWAY, jwt(jwksURL=None, jwks=keys), "auth.jwt[0].jwks", says)
         for keys, says in (
             ("{", "is not JSON"),
-            ("[]", "must be a key set"),
-            ('{"keys": ["a"]}', "must be a key set"),
-            ('{"keys": []}', "holds no public key"),
-            ('{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}', "holds a private key"),
-            ('{"keys": [{"kty": "EC", "d": "c2VjcmV0"}]}', "holds a private key"),
+            ("[]", "is no key set"),
+            ('{"keys": ["a"]}', "is no key set"),
+            ('{"keys": [{"kty": "x"}]}', "holds no public key"),
+            ('{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}', "holds a symmetric or private key"),
+            ('{"keys": [{"kty": "EC", "d": "c2VjcmV0"}]}', "holds a symmetric or private key"),
         )
     ),
     refused(GATEWAY, static(claims={"sub": "x"}), "auth.tokens[0].claims.sub", "is the token's name"),

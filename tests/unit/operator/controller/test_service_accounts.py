@@ -53,9 +53,9 @@ def test_equal_keys_are_equal_text_in_whatever_order_they_come() -> None:
     [
         ({}, {"keys": [ONE]}, "names no issuer"),
         ({"issuer": 1}, {"keys": [ONE]}, "names no issuer"),
-        (DISCOVERY, {}, "must be a key set"),
-        (DISCOVERY, {"keys": []}, "holds no public key"),
-        (DISCOVERY, {"keys": ["x"]}, "must be a key set"),
+        (DISCOVERY, {}, "is no key set"),
+        (DISCOVERY, {"keys": []}, "holds no key"),
+        (DISCOVERY, {"keys": ["x"]}, "is no key set"),
     ],
 )
 def test_what_is_no_issuer_is_none(discovery: dict[str, Any], keys: dict[str, Any], says: str) -> None:
