@@ -118,7 +118,7 @@ def _groups(key: str, looks: Iterable[Looks], names: AbstractSet[str]) -> Iterat
 
 def _fold(name: str) -> str:
     if not name.isascii():
-        name = _latin(_latin(name).casefold())
+        name = _latin(_latin(name).casefold().lower())  # which are not the same for Cherokee
     return name.lower().replace("0", "o").replace("1", "l").replace("|", "l").replace("rn", "m")
 
 
@@ -145,8 +145,8 @@ def _odd(name: str) -> Iterator[Lookalike]:
 
 
 def _is_mixed(word: str) -> bool:
-    # Python knows no scripts, but the names of letters, which begin with their script.
-    scripts = {unicodedata.name(each).partition(" ")[0] for each in word if unicodedata.category(each) in _LETTERS}
+    # Python knows no scripts, but the names of letters, which begin with their script; those it has no name for count as one.
+    scripts = {unicodedata.name(each, "").partition(" ")[0] for each in word if unicodedata.category(each) in _LETTERS}
     if scripts & _EAST_ASIAN:
         scripts -= _EAST_ASIAN | {"LATIN"}
         return bool(scripts)

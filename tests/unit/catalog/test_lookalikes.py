@@ -1,9 +1,10 @@
 """Names that a person would take for one another: what is found, what is not, and that it costs next to nothing."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from switchyard_sidecar.catalog import lookalikes
 from switchyard_sidecar.catalog.catalog import build
 from switchyard_sidecar.catalog.confusables import LOOK_LIKE
 from switchyard_sidecar.catalog.lookalikes import Lookalike, Looks, find
@@ -109,6 +110,17 @@ def test_whatever_looks_like_ascii_is_found_beside_it(name: str) -> None:
     """Each character of the table, in any company."""
     plain = "".join(next(text for text, characters in LOOK_LIKE.items() if each in characters) for each in name)
     assert {"Shape"} <= {kind for kind, *_ in found(name, plain)}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+@example("\u13b1")
+@example("\U00017000a")
+@example("\U0001f600")
+def test_any_name_can_be_looked_at(name: str) -> None:
+    """Whatever a backend calls its tools. What names are compared by is compared by itself."""
+    find([Looks.of([name])], {name})
+    for compared_by in (lookalikes._fold, lookalikes._shape):
+        assert compared_by(compared_by(name)) == compared_by(name)
 
 
 def test_ordinary_names_leave_nothing_to_be_compared() -> None:
