@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from switchyard_sidecar.catalog.confusables import LOOK_LIKE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 Kind = Literal["Case", "Shape", "MixedScripts", "Invisible"]
@@ -55,7 +55,7 @@ class Lookalike:
 class Looks:
     """What is to be known of some names."""
 
-    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By what they are compared by: the names that are not that themselves."""
     several: frozenset[str] = frozenset()
     """By what more than one of them is compared."""
@@ -65,7 +65,7 @@ class Looks:
     @classmethod
     def of(cls, names: Iterable[str]) -> Looks:
         """The looks of these names."""
-        kept: dict[str, tuple[str, ...]] = {}
+        kept: dict[str, list[str]] = {}
         several: set[str] = set()
         odd: list[Lookalike] = []
         for name in names:
@@ -77,9 +77,9 @@ class Looks:
             for key in (folded,) if folded == shape else (folded, shape):
                 if key in kept:
                     several.add(key)
-                    kept[key] += (name,)
+                    kept[key].append(name)
                 elif key != name:
-                    kept[key] = (name,)
+                    kept[key] = [name]
         return cls(kept, frozenset(several), tuple(odd))
 
 
