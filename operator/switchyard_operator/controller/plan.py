@@ -19,7 +19,7 @@ from switchyard_operator.api.resource import API_VERSION, Key
 from switchyard_operator.compile.children import TooLarge, bare, config_map, secret
 from switchyard_operator.controller.observed import Child, content_of, controller_uid, digest
 from switchyard_operator.controller.resources import CONFIG_MAPS, SECRETS, Resource
-from switchyard_sidecar.config.load import ConfigError, credentials_of, parse, session_keys_of
+from switchyard_sidecar.config.load import ConfigError, credentials_of, credentials_of_callers, parse, session_keys_of
 from switchyard_sidecar.config.model import CONFIG_FILE, GatewayConfig
 
 Raw: TypeAlias = Mapping[str, Any]
@@ -89,9 +89,7 @@ def credential_files(config: GatewayConfig) -> Iterator[str]:
         yield key.file
     for backend in config.backends:
         yield from (credential.file for credential in credentials_of(backend))
-    if config.authentication is not None:
-        yield from (token.credential.file for token in config.authentication.tokens)
-        yield from (issuer.ca.file for issuer in config.authentication.issuers if issuer.ca is not None)
+    yield from (credential.file for credential in credentials_of_callers(config.authentication))
 
 
 def settled(desired: Desired, known_config_map: Child | None, known_secret: Child | None) -> bool:

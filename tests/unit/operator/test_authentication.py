@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import CompiledGateway, Objects, compile_gateway
 from switchyard_operator.compile.authentication import ServiceAccountIssuer, knowing
+from switchyard_operator.compile.directory import write
 from switchyard_operator.compile.objects import ConfigMap
 from switchyard_sidecar.config import model as config
+from switchyard_sidecar.config.apply import plan
+from switchyard_sidecar.config.load import load
 from unit.operator.declared import AGENTS, KEY, MAIN, backend, compiled, found, gateway, secret
 from unit.operator.pem import CERTIFICATE
 
@@ -77,6 +81,21 @@ def test_every_field_of_auth_reaches_the_sidecar() -> None:
     )
     assert result.config.requires == ("authentication",)
     assert found(result) == []
+
+
+def test_the_sidecar_reads_what_is_written(tmp_path: Path) -> None:
+    """Nothing is refused, unknown or on its way: also where nobody is let in."""
+    jwt = {"jwt": [ISSUER | {"caRef": {"name": "ca"}}], "kubernetes": {"audiences": ["a"]}, "tokens": [CI]}
+    rules = {"default": "Deny", "rules": [{"when": [{"claim": "groups"}], "tools": {}}]}
+    objects = [secret("ci", labels=LABEL, token=b"s3cret"), ConfigMap(Key(AGENTS, "ca"), {"ca.crt": CERTIFICATE})]
+    for given, names in ((objects, ["ci"]), ([], [])):
+        result = in_cluster(gateway(auth=jwt, visibility=rules), *given)
+        write(tmp_path, result.files())
+        loaded = load(tmp_path)
+        assert (loaded.config, loaded.warnings) == (result.config, ())
+        applied = plan(None, loaded).authentication
+        assert applied is not None
+        assert ([each.config.name for each in applied.tokens], applied.waiting) == (names, ())
 
 
 def test_authorization_servers_may_be_said() -> None:
