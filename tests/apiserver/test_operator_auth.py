@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from apiserver.charted import operators_token
-from apiserver.client import BACKENDS, CLUSTER_ROLE_BINDINGS, GATEWAYS, SECRETS, SERVICE_ACCOUNTS, Client
+from apiserver.client import BACKENDS, CLUSTER_ROLE_BINDINGS, GATEWAYS, SECRETS, SERVICE_ACCOUNTS, Client, RefusedError
 from apiserver.declared import SOON_S, Children, backend, credential, found, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
@@ -197,19 +197,27 @@ async def test_without_permission_service_accounts_are_not_let_in(
     """Where even Kubernetes' own role for it is taken away the gateway is closed and says so, and opens when the permission comes."""
     default = await client.get(CLUSTER_ROLE_BINDINGS, None, "system:service-account-issuer-discovery")
     values = {
-        "fullnameOverride": "tenant",
+        "fullnameOverride": "unpermitted",
         "namespaces": [namespace],
         "rbac": {"clusterInformation": False},
         "operator": {"leaseName": namespace},
     }
-    token = await operators_token(client, values, "tenant-operator")
+    token = await operators_token(client, values, "unpermitted-operator")
 
     async def permit(subjects: list[Any]) -> None:
         name = "system:service-account-issuer-discovery"
         await client.patch(CLUSTER_ROLE_BINDINGS, None, name, {"subjects": subjects})
 
+    async def is_refused() -> bool:
+        try:
+            await client.using(token).request("GET", "/.well-known/openid-configuration")
+        except RefusedError:
+            return True
+        return False
+
     await permit([])
     try:
+        await eventually(is_refused, SOON_S)
         flags = (f"--lease-namespace={NAMESPACE}", f"--lease-name={namespace}", "--probes=Disabled")
         async with replica(api_server.kubeconfig(token), *flags, namespace=namespace) as operator:
             auth = {"kubernetes": {"audiences": ["switchyard"]}}

@@ -350,20 +350,21 @@ async def test_a_strangers_object_is_left_alone(operator: Replica, client: Clien
     assert await deployed.get(SERVICES) == before
 
 
-async def test_a_refused_gateway_is_not_deployed(operator: Replica, client: Client, namespace: str) -> None:
-    """It has nothing to serve; one that ran before keeps its replicas, which then serve nothing."""
+async def test_a_gateway_that_lets_nobody_in_is_deployed(operator: Replica, client: Client, namespace: str) -> None:
+    """Its replicas are there when the Secret comes; until then they answer 401, for which the config is there first."""
     deployed = Deployed(client, namespace)
-    await client.create(GATEWAYS, namespace, gateway("main", mode="Deployment", auth={}))
-    await deployed.says("Accepted=False AuthNotSupported")
-    await operator.idle()
-    assert await deployed.get(DEPLOYMENTS) is None
+    token = {"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}}
+    service = {"type": "LoadBalancer"}
+    await client.create(
+        GATEWAYS, namespace, gateway("main", mode="Deployment", service=service, auth={"tokens": [token]})
+    )
+    await deployed.says("Programmed=False NobodyAdmitted")
+    await deployed.complete()
+    config = await Children(client, namespace, "main").config()
+    assert config is not None
+    assert (config["authentication"]["tokens"], config["requires"]) == ([], ["authentication"])
     await client.patch(GATEWAYS, namespace, "main", {"spec": {"auth": None}})
-    await deployed.complete()
-    await deployed.says("Accepted=True Accepted")
-    await client.patch(GATEWAYS, namespace, "main", {"spec": {"auth": {}}})
-    await deployed.says("Accepted=False AuthNotSupported")
-    await operator.idle()
-    await deployed.complete()
+    await deployed.says("Accepted=True OpenToEveryone")
 
 
 async def test_a_changed_config_rolls_nothing(operator: Replica, client: Client, namespace: str) -> None:
