@@ -12,6 +12,7 @@ from switchyard_operator.compile import CompiledGateway, Objects, compile_gatewa
 from switchyard_operator.compile.authentication import ServiceAccountIssuer, knowing
 from switchyard_operator.compile.directory import write
 from switchyard_operator.compile.objects import ConfigMap
+from switchyard_operator.compile.revocation import valid_tokens
 from switchyard_sidecar.config import model as config
 from switchyard_sidecar.config.apply import plan
 from switchyard_sidecar.config.load import load
@@ -268,3 +269,12 @@ def test_a_token_goes_on_only_to_whom_it_was_made_for(
     else:
         assert ("MCPGateway agents/main", unresolved) in found(result)
         assert (section.url, section.auth) == ("", config.Auth())
+
+
+def test_only_what_its_owner_shows_stands_for_a_caller() -> None:
+    """While a config stays that cannot be replaced: a Secret of this namespace, with the label, as it is now."""
+    shown, hidden = secret("ci", labels=LABEL, token=b"s3cret"), secret("ci", token=b"s3cret")
+    (token,) = admission(in_cluster(gateway(auth={"tokens": [CI]}), shown)).tokens
+    assert token.credential in valid_tokens(AGENTS, Objects.of([shown]), KEY)
+    for objects in ([hidden], [secret("ci", "tools", labels=LABEL, token=b"s3cret")], []):
+        assert token.credential not in valid_tokens(AGENTS, Objects.of(objects), KEY)
