@@ -30,10 +30,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def built() -> None:
+    """All images, in the Docker engine."""
+    images.build()
+
+
+@pytest.fixture(scope="session")
+def cluster(built: None) -> Iterator[Cluster]:
     """A kind cluster with all images loaded."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    images.build()
     cluster = Cluster.create(FOLDER)
     try:
         cluster.load(images.ALL)

@@ -1,10 +1,11 @@
 """The images that the tests bring to the cluster: operator and sidecar as users get them, and MCP servers and clients on official SDKs."""
 
+import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from e2e.kind import run
 
@@ -20,7 +21,7 @@ ALL: Final = (OPERATOR, SIDECAR, COUNTERPARTS)
 def build() -> None:
     """Build all images with the Docker engine at hand; ``PYTHON_IMAGE`` names another base than the Dockerfiles' own."""
     for target, tag in (("operator", OPERATOR), ("sidecar", SIDECAR)):
-        _build(ROOT, tag, "--target", target)
+        build_target(target, tag)
     with tempfile.TemporaryDirectory() as scratch:
         context = Path(scratch)
         shutil.copy(ROOT / "tests" / "e2e" / "counterparts" / "Dockerfile", context)
@@ -28,9 +29,25 @@ def build() -> None:
         shutil.copytree(sources / "python", context / "python", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(sources / "tools.json", context)
         (context / "wheels").mkdir()
-        if WHEELS.is_dir():
-            shutil.copytree(WHEELS, context / "wheels", dirs_exist_ok=True)
+        bring_wheels(context / "wheels")
         _build(context, COUNTERPARTS)
+
+
+def build_target(target: str, tag: str, *options: str, tree: Path = ROOT) -> None:
+    """Build one image of a tree of this repository."""
+    _build(tree, tag, "--target", target, *options)
+
+
+def bring_wheels(folder: Path) -> None:
+    """Copy the collected wheels, where there are any."""
+    if WHEELS.is_dir():
+        shutil.copytree(WHEELS, folder, dirs_exist_ok=True)
+
+
+def inspected(tag: str) -> dict[str, Any]:
+    """What the engine knows of an image."""
+    (found,) = json.loads(run("docker", "image", "inspect", tag))
+    return dict(found)
 
 
 def _build(context: Path, tag: str, *options: str) -> None:
