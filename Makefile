@@ -34,7 +34,10 @@ e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leave
 	$(BIN)/python -m pytest tests/e2e --timeout 600 $(ARGS)
 
 wheels: setup        ## collect into build/wheels what the images are made of, for builds without a network
-	for each in requirements/build requirements/operator requirements/sidecar tests/counterparts/python/mcp1 tests/counterparts/python/mcp2; do \
+	mkdir -p build/older && git archive $$(cat tests/e2e/older_commit) requirements | tar -x -C build/older
+	for each in requirements/build requirements/operator requirements/sidecar \
+	  build/older/requirements/build build/older/requirements/operator build/older/requirements/sidecar \
+	  tests/counterparts/python/mcp1 tests/counterparts/python/mcp2; do \
 	  $(BIN)/python -m pip download --quiet --require-hashes --only-binary :all: --dest build/wheels -r $$each.txt || exit 1; done
 
 crds: setup          ## write crds/ anew from the operator's models

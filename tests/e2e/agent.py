@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from e2e.images import COUNTERPARTS
 from e2e.kind import Cluster
 from integration.matrix.programs import CallFailedError, Client, Connection, Process
 
@@ -13,6 +14,25 @@ URL: Final = "http://127.0.0.1:8811/mcp"
 """Where the sidecar serves the other containers of its pod."""
 CLIENTS: Final = {"modern": ("/mcp2/bin/python", "client_v2.py"), "legacy": ("/mcp1/bin/python", "client_v1.py")}
 """Programs of the counterparts' image by the era they speak here."""
+RESTRICTED: Final = {
+    "allowPrivilegeEscalation": False,
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+"""What Pod Security asks of a container."""
+
+
+def labelled(name: str = "agent", **spec: Any) -> dict[str, Any]:
+    """A pod of a user who knows of the label, and of Pod Security."""
+    container = {"name": "app", "image": COUNTERPARTS, "command": ["sleep", "infinity"], "securityContext": RESTRICTED}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"switchyard.dev/gateway": "main", "app": "agent"}},
+        "spec": {"terminationGracePeriodSeconds": 1, "containers": [container], **spec},
+    }
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from e2e.agent import client, eventually, names
+from e2e.agent import RESTRICTED, client, eventually, labelled, names
 from e2e.conftest import MANIFESTS
 from e2e.images import COUNTERPARTS, SIDECAR
 from e2e.kind import NAME, Cluster, CommandError
@@ -18,24 +18,6 @@ SOON_S: Final = 30.0
 MOUNTED_S: Final = 150.0
 """The most that a kubelet may take to bring a changed Secret to a running pod."""
 NODE: Final = f"{NAME}-control-plane"
-RESTRICTED: Final = {
-    "allowPrivilegeEscalation": False,
-    "runAsNonRoot": True,
-    "runAsUser": 1000,
-    "capabilities": {"drop": ["ALL"]},
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
-
-
-def agent(name: str = "agent", **spec: Any) -> dict[str, Any]:
-    """A pod of a user who knows of the label, and of Pod Security."""
-    container = {"name": "app", "image": COUNTERPARTS, "command": ["sleep", "infinity"], "securityContext": RESTRICTED}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"switchyard.dev/gateway": "main", "app": "agent"}},
-        "spec": {"terminationGracePeriodSeconds": 1, "containers": [container], **spec},
-    }
 
 
 def connecting(name: str) -> dict[str, Any]:
@@ -75,7 +57,7 @@ def test_a_label_is_all_that_a_pod_needs(operator: Cluster, namespace: str, tmp_
     """In a namespace that admits only what is *restricted*: both eras list the tools of both servers, and an alias shows at once."""
     _served(operator, namespace)
     _restricted(operator, namespace)
-    operator.apply(json.dumps(agent()), namespace=namespace)
+    operator.apply(json.dumps(labelled()), namespace=namespace)
     pod = _ready(operator, namespace)
     (sidecar,) = _sidecars(pod)
     assert sidecar["image"] == SIDECAR
@@ -97,7 +79,7 @@ def test_a_label_is_all_that_a_pod_needs(operator: Cluster, namespace: str, tmp_
 
 def test_the_sidecar_holds_nothing_of_the_pod(operator: Cluster, namespace: str) -> None:
     """Least of all the token of its service account, which other containers have."""
-    operator.apply(json.dumps(agent()), namespace=namespace)
+    operator.apply(json.dumps(labelled()), namespace=namespace)
     _ready(operator, namespace)
     token = "/var/run/secrets/kubernetes.io/serviceaccount"
     there = operator.kubectl("exec", "agent", "-n", namespace, "-c", "app", "--", "ls", token)
@@ -117,7 +99,7 @@ def test_a_pod_keeps_its_class(operator: Cluster, namespace: str) -> None:
         ("burstable", {"requests": small}, "Burstable"),
         ("guaranteed", {"limits": small}, "Guaranteed"),
     ):
-        pod = agent(name)
+        pod = labelled(name)
         pod["spec"]["containers"][0]["resources"] = resources
         operator.apply(json.dumps(pod), namespace=namespace)
         found = _ready(operator, namespace, name)
@@ -128,7 +110,7 @@ def test_a_pod_keeps_its_class(operator: Cluster, namespace: str) -> None:
 def test_init_containers_can_use_the_gateway_and_a_job_ends(operator: Cluster, namespace: str) -> None:
     """The sidecar starts before them, and ends when the Job's own container has."""
     _restricted(operator, namespace)
-    template = agent()
+    template = labelled()
     template["spec"] |= {"initContainers": [connecting("before")], "containers": [connecting("app")]}
     template["spec"]["restartPolicy"] = "Never"
     template["metadata"] = {"labels": template["metadata"]["labels"]}
@@ -144,7 +126,7 @@ def test_init_containers_can_use_the_gateway_and_a_job_ends(operator: Cluster, n
 
 def test_a_pod_may_come_before_its_gateway(operator: Cluster, namespace: str, tmp_path: Path) -> None:
     """It is ready with an empty list, and is not restarted for what comes."""
-    operator.apply(json.dumps(agent()), namespace=namespace)
+    operator.apply(json.dumps(labelled()), namespace=namespace)
     _ready(operator, namespace)
     with client(operator, namespace, "modern", tmp_path / "modern.log") as modern:
         assert names(modern) == []
@@ -186,7 +168,7 @@ def test_pods_without_a_sidecar_are_told_of_until_they_are_made_anew(operator: C
     """While the webhook is away: bare ones under Ignore, none under Fail. When it is back a new pod has its sidecar."""
     operator.apply(MANIFESTS / "resources.yaml", namespace=namespace)
     with _without_webhook(operator):
-        operator.apply(json.dumps(agent()), namespace=namespace)
+        operator.apply(json.dumps(labelled()), namespace=namespace)
         assert _sidecars(_ready(operator, namespace)) == []
         eventually(
             lambda: _gateway(operator, namespace),
@@ -196,9 +178,9 @@ def test_pods_without_a_sidecar_are_told_of_until_they_are_made_anew(operator: C
         described = operator.kubectl("describe", "mcpgw", "main", "-n", namespace)
         assert "1 pod has no sidecar (it is added when a pod is created): agent" in described
         with _policy(operator, "Fail"), pytest.raises(CommandError, match="failed calling webhook"):
-            operator.apply(json.dumps(agent("second")), namespace=namespace)
+            operator.apply(json.dumps(labelled("second")), namespace=namespace)
     operator.kubectl("delete", "pod", "agent", "-n", namespace)
-    operator.apply(json.dumps(agent()), namespace=namespace)
+    operator.apply(json.dumps(labelled()), namespace=namespace)
     assert len(_sidecars(_ready(operator, namespace))) == 1
     eventually(lambda: _gateway(operator, namespace)[1], lambda seen: seen == "Injected", within_s=SOON_S)
 
@@ -206,7 +188,7 @@ def test_pods_without_a_sidecar_are_told_of_until_they_are_made_anew(operator: C
 def test_a_sidecar_of_another_image_is_outdated(operator: Cluster, namespace: str) -> None:
     """As after an upgrade."""
     operator.apply(MANIFESTS / "resources.yaml", namespace=namespace)
-    operator.apply(json.dumps(agent()), namespace=namespace)
+    operator.apply(json.dumps(labelled()), namespace=namespace)
     _ready(operator, namespace)
     image = json.dumps({"spec": {"sidecar": {"image": "localhost/another:1"}}})
     operator.kubectl("patch", "mcpgw", "main", "-n", namespace, "--type=merge", f"--patch={image}")
@@ -220,7 +202,7 @@ def test_a_sidecar_of_another_image_is_outdated(operator: Cluster, namespace: st
 def test_pods_of_a_drained_node_come_back_injected(operator: Cluster, namespace: str) -> None:
     """They are others, created while their node is being emptied."""
     operator.apply(MANIFESTS / "resources.yaml", namespace=namespace)
-    template = agent()
+    template = labelled()
     template["metadata"]["labels"]["app"] = namespace  # drains know no namespaces
     deployment = {
         "apiVersion": "apps/v1",
@@ -258,7 +240,7 @@ def test_no_pod_goes_by_while_all_certificates_are_replaced(operator: Cluster, n
     def injects() -> int:
         pod = json.loads(
             operator.kubectl(
-                "create", "--dry-run=server", "-o", "json", "-n", namespace, "-f", "-", stdin=json.dumps(agent())
+                "create", "--dry-run=server", "-o", "json", "-n", namespace, "-f", "-", stdin=json.dumps(labelled())
             )
         )
         assert len(_sidecars(pod)) == 1
