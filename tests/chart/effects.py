@@ -369,6 +369,12 @@ EFFECTS: Final[list[Effect]] = [
     _sidecars("image.registry", "local:5000", "--sidecar-image", "local:5000/mcp-switchyard/switchyard-sidecar:0.1.0"),
     _sidecars("image.repository", "mine", "--sidecar-image", "ghcr.io/mine:0.1.0"),
     _sidecars("image.tag", "nightly", "--sidecar-image", "ghcr.io/mcp-switchyard/switchyard-sidecar:nightly"),
+    Effect(
+        "sidecar.image.tag",
+        "nightly",
+        {f"{ARGS}[--sidecar-image]": "ghcr.io/mcp-switchyard/switchyard-sidecar:nightly"},
+        {"webhook": {"enabled": False}},
+    ),
     _sidecars("image.digest", _DIGEST, "--sidecar-image", f"ghcr.io/mcp-switchyard/switchyard-sidecar@{_DIGEST}"),
     _sidecars("image.pullPolicy", "Never", "--sidecar-pull-policy", "Never"),
     _sidecars("imagePullSecrets", ["pull"], "--sidecar-pull-secret", "pull"),
