@@ -37,6 +37,7 @@ from switchyard_sidecar.downstream.http import Server
 from switchyard_sidecar.downstream.service import Service
 from switchyard_sidecar.downstream.traffic import Traffic
 from switchyard_sidecar.gateway import Gateway
+from switchyard_sidecar.upstream import addresses
 from switchyard_sidecar.upstream import pace as upstream_pace
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.jwks import fetch_key_set
@@ -120,6 +121,7 @@ class Sidecar:
     """One gateway, its endpoint and its state; what :func:`serve` runs."""
 
     def __init__(self, tasks: asyncio.TaskGroup, http: HttpPool, pace: Pace, *, host: str, path: str | None) -> None:
+        self._http = http
         self._pace = pace
         self._host = host
         self._path = path
@@ -144,6 +146,7 @@ class Sidecar:
             log.warning("config_warning", detail=warning)
         self._service.configure(config, self._applied.session_keys)
         self._admit(self._applied)
+        self._http.admits = addresses.Guard(config.egress.allowed_addresses).admits
         self.gateway.apply(self._applied)
         waiting = sorted(name for name, backend in self._applied.backends.items() if backend.waiting)
         self.state.applied(waiting)

@@ -6,7 +6,7 @@ and its former credentials until they do, and a new one waits, unresolved.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -93,6 +93,8 @@ def plan(old: Applied | None, new: Loaded) -> Applied:
     """What is to run when ``new`` has been read while ``old`` runs."""
     running = old.backends if old else {}
     backends = {section.id: _backend(running.get(section.id), section, new) for section in new.config.backends}
+    if old is not None and old.config.egress != new.config.egress:
+        backends = {name: _reconnected(each) for name, each in backends.items()}
     return Applied(
         config=new.config.model_copy(update={"backends": tuple(each.config for each in backends.values())}),
         backends=backends,
@@ -110,6 +112,11 @@ def _backend(old: AppliedBackend | None, section: Backend, new: Loaded) -> Appli
         waiting = section.model_copy(update={"unresolved": CREDENTIAL_PENDING})
         return AppliedBackend(waiting, {}, _fate(old, waiting, {}), waiting=True)
     return AppliedBackend(old.config, old.credentials, Fate.UNCHANGED, waiting=True)
+
+
+def _reconnected(backend: AppliedBackend) -> AppliedBackend:
+    """The same backend with connections of its own time: those it has may lead to where none may lead any more."""
+    return replace(backend, fate=Fate.KEEP) if backend.fate is Fate.UNCHANGED else backend
 
 
 def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAuthentication | None:

@@ -9,6 +9,7 @@ file lists them in ``requires``.
 """
 
 from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -221,6 +222,13 @@ class Listener(Model):
     public_url: str | None = None
 
 
+class Egress(Model):
+    """Where backends, and the key sets of issuers, may be."""
+
+    allowed_addresses: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Addresses that are connected to although they are link-local or a cloud's metadata service, which are refused otherwise."""
+
+
 SIGNATURE_ALGORITHMS: Final = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
@@ -314,6 +322,7 @@ class GatewayConfig(Model):
     failure_policy: Literal["Partial", "Strict"] = "Partial"
     protocols: tuple[Literal["Modern", "Legacy"], ...] = ("Modern", "Legacy")
     listener: Listener = Listener()
+    egress: Egress = Egress()
     backends: tuple[Backend, ...] = ()
     aliases: tuple[Alias, ...] = ()
     session_key: Credential | None = None

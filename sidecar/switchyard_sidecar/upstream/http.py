@@ -12,6 +12,8 @@ What is not left to the library's defaults, and why:
 - ``Accept-Encoding: identity``: any answer may turn out to be a stream, and a compressed stream is a delayed one.
 - Redirects are followed by our own rule: 307 and 308, same origin, a few. Method, body and headers stay.
 - Names are looked up by our own resolver, where one that hangs holds up no other.
+- Each address is judged when it is connected to (:mod:`switchyard_sidecar.upstream.addresses`), however it was come by: written
+  in the URL, looked up, or looked up again.
 - Dead peers of silent streams are found by TCP keep-alive.
 - Bytes are counted as they are read. No proxy and no ``.netrc`` from the environment.
 """
@@ -23,7 +25,6 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -37,10 +38,11 @@ from switchyard_sidecar import __version__
 from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.names import EVENT_STREAM, JSON
 from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream.addresses import STRICT
 from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
 from switchyard_sidecar.upstream.faults import Disconnected, Fault, Malformed, Silent, TooLarge, Unreachable
 from switchyard_sidecar.upstream.forwarded import ForwardedToken
-from switchyard_sidecar.upstream.resolver import Resolver
+from switchyard_sidecar.upstream.resolver import Lookup, Resolver
 from switchyard_sidecar.upstream.tls import Contexts, settings
 
 ACCEPT: Final = f"{JSON}, {EVENT_STREAM}"
@@ -115,20 +117,18 @@ class Reply:
 
 
 class HttpPool:
-    """What all backends share: connections, TLS contexts, turns of work. Made, used and closed in one event loop.
+    """What all backends share: connections, TLS contexts, turns of work. Made, used and closed in one event loop."""
 
-    ``admits`` says of a numeric address whether it may be connected to. It is asked of the very address of each connection,
-    however that was come by: written in the URL, looked up, or looked up again.
-    """
-
-    def __init__(self, admits: Callable[[str], bool] = lambda _: True) -> None:
+    def __init__(self, admits: Callable[[str], bool] = STRICT.admits, lookup: Lookup = socket.getaddrinfo) -> None:
+        self.admits = admits
+        """Whether a numeric address may be connected to. It is asked of the very address of each connection."""
         self.turns = asyncio.Lock()
         """Held for each slice of work on a large list: slices of many backends must not add up in one turn of the loop."""
         self._beginnings = asyncio.Semaphore(BEGINNINGS)
         self._contexts = Contexts()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=partial(_socket, admits), resolver=Resolver()
+                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=self._socket, resolver=Resolver(lookup)
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"switchyard/{__version__}", "Accept-Encoding": "identity"},
@@ -220,6 +220,17 @@ class HttpPool:
                 timeout=request.limits,
             )
 
+    def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+        family, kind, protocol, _, where = info
+        if not self.admits(str(where[0])):
+            raise _NotAdmitted(errno.EACCES, "not an address to connect to")
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _TCP_KEEPALIVE.items():
+            with suppress(AttributeError, OSError):  # not every system has each of them
+                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        return made
+
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
@@ -250,18 +261,6 @@ def _cookie(cookies: AbstractCookieJar, url: URL) -> str:
 
 class _NotAdmitted(OSError):  # noqa: N818 - it says what the address is
     """Nothing was connected to: the address is not one for us."""
-
-
-def _socket(admits: Callable[[str], bool], info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-    family, kind, protocol, _, where = info
-    if not admits(str(where[0])):
-        raise _NotAdmitted(errno.EACCES, "not an address to connect to")
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _TCP_KEEPALIVE.items():
-        with suppress(AttributeError, OSError):  # not every system has each of them
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made
 
 
 @contextmanager

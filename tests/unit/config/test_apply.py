@@ -73,6 +73,16 @@ def test_neighbours_are_left_alone(tmp_path: Path) -> None:
     assert result.removed == ("tools/b",)
 
 
+def test_other_addresses_allowed_restart_every_connection(tmp_path: Path) -> None:
+    """A connection that stands may lead where none may be made any more. Lists stay, and what starts anew anyway does that."""
+    before = gateway(A, backend("b")) | {"egress": {"allowedAddresses": ["169.254.1.0/24"]}}
+    after = gateway(A, backend("b", url="http://other/mcp"))
+    result = applied(tmp_path, (before, {}), (after, {}), (after, {}))
+    assert {each.fate for each in result.backends.values()} == {Fate.UNCHANGED}
+    result = applied(tmp_path, (before, {}), (after, {}))
+    assert [each.fate for each in result.backends.values()] == [Fate.KEEP, Fate.REPLACE]
+
+
 def test_rotated_key_restarts_nobody(tmp_path: Path) -> None:
     """Revisions are only how arrival is recognised: with the same secret under a new key, nothing changes."""
     before = gateway(bearer("a", "cred_a"))
