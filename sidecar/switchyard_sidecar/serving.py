@@ -217,6 +217,8 @@ class Sidecar:
         """Let in whom a config says, before anything else of it can be seen."""
         config = applied.config
         forwards = any(each.auth.type is AuthType.FORWARD for each in config.backends)
+        if forwards and not self._authenticator.forwards:  # nobody has kept the tokens that streams before came with
+            self._service.hub.end_all()
         self._authenticator.configure(applied.authentication, forwards=forwards)
         resource = None
         if config.authentication is not None:

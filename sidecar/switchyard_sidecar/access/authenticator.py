@@ -67,6 +67,11 @@ class Authenticator:
         return not self._asks and not self._forwards
 
     @property
+    def forwards(self) -> bool:
+        """Whether callers keep the tokens that they presented, for backends that are to get them."""
+        return self._forwards
+
+    @property
     def vouchers(self) -> Collection[str]:
         """What callers are let in by, as things are now. Whoever was let in by something else is to go."""
         return self._vouchers

@@ -15,7 +15,7 @@ from switchyard_sidecar.catalog.freshness import Scope, scope_of
 from switchyard_sidecar.catalog.projection import Projection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from switchyard_sidecar.catalog.lookalikes import Lookalike
     from switchyard_sidecar.catalog.naming import Plan
@@ -185,11 +185,13 @@ def _why_degraded(backend: Backend, view: BackendView, awaited: str | None) -> s
     if view.snapshot is None:
         return "it has not answered yet"
     if awaited is not None:
-        return f"its names depend on {awaited}, which has not answered yet"
+        return "its names depend on those of a backend before it, which has not answered yet"  # not to be named to everyone
     return None if view.snapshot.complete else "its list was not read to the end"
 
 
 def _scope(config: GatewayConfig, seen: list[BackendView]) -> Scope:
+    if config.authentication is not None or config.visibility is not None:
+        return "private"  # not for everyone, or not the same for everyone
     if any(backend.auth.type == "Forward" for backend in config.backends):
         return "private"  # the list varies by caller
     return scope_of(view.snapshot.scope for view in seen if view.snapshot is not None)
@@ -198,15 +200,24 @@ def _scope(config: GatewayConfig, seen: list[BackendView]) -> Scope:
 def _projections(
     config: GatewayConfig, parts: Mapping[str, Part], scope: Scope, previous: Catalog | None
 ) -> tuple[Projection, Projection]:
-    """The modern list and the legacy one: one object where they are the same."""
+    """Both lists; those of ``previous`` if they are the same."""
     if previous is not None and _shows_the_same(config, parts, scope, previous):
         return previous.modern, previous.legacy
+    return project(
+        config, {each.id: parts[each.id].lines if each.id in parts else () for each in config.backends}, scope
+    )
+
+
+def project(config: GatewayConfig, lines: Mapping[str, Sequence[Line]], scope: Scope) -> tuple[Projection, Projection]:
+    """The modern list and the legacy one of these lines: one object where they are the same.
+
+    ``lines``: by backend, in gateway order. In a list ordered by backend one without lines keeps its place, so that a cursor
+    into it still has one.
+    """
     if config.order == "Backend":
-        # A backend without a list keeps its place, so that a cursor into it still has one.
-        groups = [(each.id, parts[each.id].lines if each.id in parts else ()) for each in config.backends]
+        groups = list(lines.items())
     else:
-        lines = chain.from_iterable(made.lines for made in parts.values())
-        groups = [("", tuple(sorted(lines, key=_exposed)))]
+        groups = [("", sorted(chain.from_iterable(lines.values()), key=_exposed))]
     legacy_groups = [(group, [line.legacy for line in members]) for group, members in groups]
     legacy = Projection.of(legacy_groups, scope, config.page_size)
     if all(line.modern is line.legacy for _, members in groups for line in members):

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Raw
 
-from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.catalog.part import Route
+from switchyard_sidecar.catalog.view import View
 from switchyard_sidecar.downstream.envelope import Envelope, string
 from switchyard_sidecar.protocol import errors, meta, mirrored_params
 from switchyard_sidecar.protocol.errors import McpError
@@ -32,9 +32,9 @@ def tool_name(envelope: Envelope) -> str:
     return name
 
 
-def find_route(catalog: Catalog, name: str, era: Era) -> Route | None:
+def find_route(view: View, name: str, era: Era) -> Route | None:
     """The route of a name, if this caller's list has it: the same table makes lists and routes calls."""
-    route = catalog.routes.get(name)
+    route = view.routes.get(name)
     hidden = (
         era is Era.MODERN and route is not None and (route.tool.requires_task or route.tool.header_fault is not None)
     )

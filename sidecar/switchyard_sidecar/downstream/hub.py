@@ -3,7 +3,8 @@
 Rules, which hold for listen streams and legacy GET streams alike:
 
 1. A subscriber is told when the digest of its own view differs from what it was last told; at first, from the view at its
-   acknowledgement. A view that changed and changed back tells nobody.
+   acknowledgement. A view that changed and changed back tells nobody. Which view is its own, its caller decides, anew with each
+   config.
 2. There is no queue. A subscriber whose peer has not taken what was written before is passed over, and looked at again when
    the peer has: however many changes came meanwhile, one notification follows, and it is never lost.
 3. None waits for another. All are looked at in small batches, between which the loop does other work.
@@ -15,10 +16,10 @@ Rules, which hold for listen streams and legacy GET streams alike:
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.pace import Pace
@@ -31,10 +32,27 @@ LONGEST_ALARM_S: Final = 3600.0
 """No timer is set for longer."""
 
 
+class Outlook(Protocol):
+    """What a caller gets to see, as it changes."""
+
+    @property
+    def retired(self) -> bool:
+        """Whether its callers see by another one from now on, which differs from one to the next."""
+
+    def digest(self, era: Era) -> bytes | None:
+        """Differs when anything differs that a client of this era can see; ``None``: that is not known yet."""
+
+    def follow(self) -> None:
+        """Somebody is to be told of changes: :meth:`Hub.publish` is to be called for them."""
+
+    def unfollow(self) -> None:
+        """See :meth:`follow`."""
+
+
 class Subscriber(ABC):
     """One open stream, seen from the hub: its state, and what can be done to it. None of it waits or raises."""
 
-    __slots__ = ("alarm", "caller", "ends_at", "era", "spoken_at", "told", "wants")
+    __slots__ = ("alarm", "caller", "ends_at", "era", "outlook", "spoken_at", "told", "wants")
 
     def __init__(
         self, era: Era, *, wants: bool, caller: Caller = ANONYMOUS, told: bytes | None = None, ends_at: float = inf
@@ -42,6 +60,8 @@ class Subscriber(ABC):
         self.era = era
         self.caller = caller
         """Whose stream it is."""
+        self.outlook: Outlook | None = None
+        """What its caller sees; ``None`` where there is no room for that."""
         self.wants = wants
         """Whether it asked to be told; a stream that asked for nothing stays open and says nothing."""
         self.told = told
@@ -75,16 +95,20 @@ class Subscriber(ABC):
 
 
 class Hub:
-    """All open streams of one gateway. ``on_interest`` is called when the first one opens and when the last one closes."""
+    """All open streams of one gateway.
 
-    def __init__(self, on_interest: Callable[[bool], None], pace: Pace) -> None:
-        self._on_interest = on_interest
+    ``outlook_of`` says what a caller sees, or raises :class:`Overloaded`; ``on_last`` is called when the last stream is closed.
+    """
+
+    def __init__(self, outlook_of: Callable[[Caller], Outlook], on_last: Callable[[], None], pace: Pace) -> None:
+        self._outlook_of = outlook_of
+        self._on_last = on_last
         self.pace = pace
         self._served: Collection[Era] = tuple(Era)
         self._vouchers: Collection[str] = (ANONYMOUS.voucher,)
-        self._digests: Mapping[Era, bytes] = dict.fromkeys(Era, b"")
         self._subscribers: dict[Subscriber, None] = {}  # rule 6
         self._unseen: list[Subscriber] = []
+        self._look_anew = False
         self._turn: asyncio.Handle | None = None
         self._keep_alive: asyncio.Handle | None = None
         self.told_total = 0
@@ -93,26 +117,23 @@ class Hub:
     def __len__(self) -> int:
         return len(self._subscribers)
 
-    def digest(self, era: Era) -> bytes:
-        """Digest of the view that can be read now."""
-        return self._digests[era]
-
-    def check_room(self) -> None:
+    def check_room(self, caller: Caller) -> None:
         """See whether one more stream may open.
 
         Raises:
-            Overloaded: when there are too many.
+            Overloaded: when there are too many, or no room for what the caller sees.
         """
         if len(self._subscribers) >= self.pace.streams:
             raise Overloaded("Too many open change streams")
+        self._outlook_of(caller)
 
     def join(self, subscriber: Subscriber) -> None:
         """Tell it from now on, and at once where there is something to tell. It has been acknowledged."""
-        if subscriber.told is None:
-            subscriber.told = self._digests[subscriber.era]
+        self._show(subscriber)
+        if subscriber.told is None and subscriber.outlook is not None:
+            subscriber.told = subscriber.outlook.digest(subscriber.era)
         self._to_the_end(subscriber)
         if len(self._subscribers) == 1:
-            self._on_interest(True)
             self._rest()
         self._set_alarm(subscriber)
         self.look(subscriber)
@@ -122,13 +143,14 @@ class Hub:
         del self._subscribers[subscriber]
         if subscriber.alarm is not None:
             subscriber.alarm.cancel()
+        if subscriber.outlook is not None:
+            subscriber.outlook.unfollow()
         if not self._subscribers:
-            self._on_interest(False)
+            self._on_last()
             self._rest()
 
-    def publish(self, digests: Mapping[Era, bytes]) -> None:
+    def publish(self) -> None:
         """Tell those whose view changed. Call it only when the new list can be read."""
-        self._digests = digests
         self._look_around()
 
     def serve(self, eras: Collection[Era]) -> None:
@@ -148,24 +170,33 @@ class Hub:
                 subscriber.ends_at = 0.0
         self._look_around()
 
+    def end_all(self) -> None:
+        """End all streams in order; others may be opened."""
+        for subscriber in self._subscribers:
+            subscriber.ends_at = 0.0
+        self._look_around()
+
     def drop_all(self) -> None:
         """End at once what has not ended by itself."""
         for subscriber in tuple(self._subscribers):
             subscriber.drop()
 
     def look(self, subscriber: Subscriber) -> None:
-        """Do what is due for one: end it, tell it, or nothing."""
+        """Do what is due for one: show it what its caller sees now, end it, tell it, or nothing."""
+        if _is_retired(subscriber):
+            self._show(subscriber)
         if self._over(subscriber):
             subscriber.end()
-        elif self._behind(subscriber) and subscriber.ready:
-            subscriber.told = self._digests[subscriber.era]
+        elif (digest := self._news(subscriber)) is not None and subscriber.ready:
+            subscriber.told = digest
             self.told_total += 1
             subscriber.tell()
             self._to_the_end(subscriber)
 
     def _over(self, subscriber: Subscriber) -> bool:
         return (
-            subscriber.era not in self._served
+            subscriber.outlook is None
+            or subscriber.era not in self._served
             or subscriber.ends_at <= asyncio.get_running_loop().time()
             or subscriber.caller.voucher not in self._vouchers
         )
@@ -182,19 +213,46 @@ class Hub:
             self._set_alarm(subscriber)
         self.look(subscriber)
 
-    def _behind(self, subscriber: Subscriber) -> bool:
-        return subscriber.wants and subscriber.told != self._digests[subscriber.era]
+    def _is_due(self, subscriber: Subscriber) -> bool:
+        return _is_retired(subscriber) or self._over(subscriber) or self._news(subscriber) is not None
+
+    def _news(self, subscriber: Subscriber) -> bytes | None:
+        """The digest that it is to be told of, if there is one."""
+        if not subscriber.wants or subscriber.outlook is None:
+            return None
+        digest = subscriber.outlook.digest(subscriber.era)
+        return None if digest == subscriber.told else digest
+
+    def _show(self, subscriber: Subscriber) -> None:
+        """Let it follow what its caller sees as things are now; if there is no room for that, its stream is over."""
+        before = subscriber.outlook
+        try:
+            subscriber.outlook = self._outlook_of(subscriber.caller)
+        except Overloaded:
+            subscriber.outlook = None
+        if subscriber.outlook is not before:
+            if subscriber.outlook is not None:
+                subscriber.outlook.follow()
+            if before is not None:
+                before.unfollow()
 
     def _look_around(self) -> None:
-        """Look at all for whom something is due, from the next turn of the loop on; begin anew if that is under way."""
-        self._unseen = [each for each in self._subscribers if self._behind(each) or self._over(each)]
+        """Look at all for whom something is due, from the next turn of the loop on; begin anew if that is under way.
+
+        However many views change in one turn, all are looked at once.
+        """
+        self._look_anew = True
         if self._turn is None:
-            self._next_turn()
+            self._turn = asyncio.get_running_loop().call_soon(self._look_at_batch)
 
     def _next_turn(self) -> None:
-        self._turn = asyncio.get_running_loop().call_soon(self._look_at_batch) if self._unseen else None
+        again = self._unseen or self._look_anew
+        self._turn = asyncio.get_running_loop().call_soon(self._look_at_batch) if again else None
 
     def _look_at_batch(self) -> None:
+        if self._look_anew:
+            self._look_anew = False
+            self._unseen = [each for each in self._subscribers if self._is_due(each)]
         batch, self._unseen = self._unseen[:BATCH], self._unseen[BATCH:]
         for subscriber in batch:
             if subscriber in self._subscribers:
@@ -227,3 +285,7 @@ class Hub:
         subscriber.spoken_at = asyncio.get_running_loop().time()
         self._subscribers.pop(subscriber, None)
         self._subscribers[subscriber] = None
+
+
+def _is_retired(subscriber: Subscriber) -> bool:
+    return subscriber.outlook is not None and subscriber.outlook.retired

@@ -102,8 +102,9 @@ class LegacyMethods:
         """
         if not accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
-        hub = self._service.hub
-        if (session := self._session(request, caller)) is None:
+        hub, session = self._service.hub, self._session(request, caller)
+        await self._service.look(caller)
+        if session is None:
             return streams.legacy_stream(request, fields, hub, caller=caller)
         state = self._service.sessions.state(session)
         left_s = session.left_s(unix_now())
@@ -163,7 +164,7 @@ class LegacyMethods:
         identity = secrets.token_bytes(16)
         text = service.sessions.create(version, principal=exchange.caller.principal, identity=identity, now=unix_now())
         session = Session(identity.hex(), version, unix_now())
-        service.sessions.state(session).told = service.hub.digest(Era.LEGACY)
+        service.sessions.state(session).told = service.outlook(exchange.caller).digest(Era.LEGACY)
         exchange.fields = (*exchange.fields, (SESSION_HEADER, text))
         result: dict[str, object] = {
             "protocolVersion": version,
@@ -185,7 +186,7 @@ class LegacyMethods:
 
     async def _list(self, exchange: Exchange, request_id: bytes) -> Body:
         cursor = calls.requested_cursor(exchange.envelope.params)
-        return await self._service.list_tools(request_id, cursor, Era.LEGACY)
+        return await self._service.list_tools(exchange.caller, Era.LEGACY, request_id, cursor)
 
     async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
         outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s)
@@ -205,7 +206,8 @@ class LegacyMethods:
 
     async def _called(self, exchange: Exchange, request_id: bytes, outlet: Outlet) -> bytes:
         service, session, state = self._service, exchange.session, exchange.state
-        route = await service.route(calls.tool_name(exchange.envelope), Era.LEGACY)
+        lane = service.gateway.lane(exchange.caller)
+        route = await service.route(lane, exchange.caller, calls.tool_name(exchange.envelope), Era.LEGACY)
         call = calls.read_call(
             exchange.envelope,
             route,
@@ -213,7 +215,7 @@ class LegacyMethods:
             principal=session.identity if session else exchange.caller.principal,
             log_level=(state.log_level if state else None) or DEFAULT_LOG_LEVEL,
         )
-        running = attended(outlet, service.call(route, call, outlet, Era.LEGACY))
+        running = attended(outlet, service.call(lane, route, call, outlet, Era.LEGACY))
         held = exchange.request.get(HELD)
         try:
             return await service.legacy_calls.run(session.identity if session else None, request_id, running, held)

@@ -1,6 +1,6 @@
 """The bytes of a ``tools/list`` result, for either era.
 
-All that does not depend on the request is joined once for each catalog; a request adds its id and what is left of the time
+All that does not depend on the request is joined once for each view; a request adds its id and what is left of the time
 to live. Sources: 2026-07-28 ``server/tools``, ``server/utilities/caching``; 2025-11-25 ``server/tools``.
 """
 
@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from switchyard_sidecar.catalog.catalog import Catalog, Degraded
+from switchyard_sidecar.catalog.catalog import Degraded
 from switchyard_sidecar.catalog.projection import Projection
+from switchyard_sidecar.catalog.view import View
 from switchyard_sidecar.protocol import meta
 from switchyard_sidecar.protocol.versions import Era
 
@@ -20,26 +21,26 @@ _encode: Final = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class ListWriter:
-    """Writes list answers for one catalog and era. ``_tail`` is everything after the page."""
+    """Writes list answers for one view and era. ``_tail`` is everything after the page."""
 
     _era: Era
     _projection: Projection
     _tail: bytes
 
     @classmethod
-    def of(cls, catalog: Catalog, era: Era, server_info: bytes, absence: str | None) -> "ListWriter":
-        """Prepare what all answers from this catalog share. ``absence``: why there is no config, if there is none."""
+    def of(cls, view: View, era: Era, server_info: bytes, absence: str | None) -> "ListWriter":
+        """Prepare what all answers from this view share. ``absence``: why there is no config, if there is none."""
         notes: list[bytes] = []
         if era is Era.MODERN:
             notes.append(b"%b:%b" % (_encode(meta.SERVER_INFO), server_info))
         if absence is not None:
             notes.append(b"%b:%b" % (_encode(meta.CONFIG), _encode({"reason": absence})))
-        if catalog.degraded:
-            notes.append(b"%b:%b" % (_encode(meta.BACKENDS), _encode(_degraded(catalog.degraded))))
-        if era is Era.MODERN and (drifted := _drifted(catalog)):
+        if view.degraded:
+            notes.append(b"%b:%b" % (_encode(meta.BACKENDS), _encode(_degraded(view.degraded))))
+        if era is Era.MODERN and (drifted := _drifted(view)):
             notes.append(b"%b:%b" % (_encode(meta.PINNING), _encode({"drifted": drifted})))
         tail = b"" if not notes else b',"_meta":{%b}' % b",".join(notes)
-        projection = catalog.modern if era is Era.MODERN else catalog.legacy
+        projection = view.modern if era is Era.MODERN else view.legacy
         return cls(era, projection, tail + b"}}")
 
     def write(self, request_id: bytes, cursor: str | None, ttl_ms: int) -> tuple[bytes, ...]:
@@ -58,10 +59,10 @@ class ListWriter:
         return (b'{"jsonrpc":"2.0","id":' + request_id + head, page.body, after + self._tail)
 
 
-def _drifted(catalog: Catalog) -> list[str]:
+def _drifted(view: View) -> list[str]:
     """The exposed names of listed tools whose definition is not the pinned one. One that is withheld is in no answer."""
-    listed = set(catalog.modern.names) if catalog.drifted else ()
-    return [name for name in catalog.drifted if name in listed]
+    listed = set(view.modern.names) if view.drifted else ()
+    return [name for name in view.drifted if name in listed]
 
 
 def _degraded(entries: Sequence[Degraded]) -> dict[str, object]:

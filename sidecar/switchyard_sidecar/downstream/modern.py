@@ -40,7 +40,6 @@ class ModernMethods:
             "tools/call": self._call,
             "tools/list": self._list,
         }
-        self._list_again = partial(service.list_again, Era.MODERN)
 
     async def serve(
         self, request: web.BaseRequest, fields: Fields, envelope: Envelope, accepted: Accepted, caller: Caller
@@ -77,25 +76,27 @@ class ModernMethods:
 
     async def _list(self, exchange: Exchange, request_id: bytes) -> Answer:
         cursor = calls.requested_cursor(exchange.envelope.params)
-        answer = await exchange.answer(await self._service.list_tools(request_id, cursor, Era.MODERN))
+        answer = await exchange.answer(await self._service.list_tools(exchange.caller, Era.MODERN, request_id, cursor))
         if cursor is None and isinstance(answer, Reply):
-            answer.again = self._list_again
+            answer.again = partial(self._service.list_again, exchange.caller, Era.MODERN)
         return answer
 
     async def _listen(self, exchange: Exchange, request_id: bytes) -> Answer:
         wanted = streams.read_filter(exchange.envelope.params)
         if not exchange.accepted.event_stream:
             raise not_acceptable(EVENT_STREAM)
+        await self._service.look(exchange.caller)
         return streams.listen(exchange.request, exchange.fields, self._service.hub, request_id, wanted, exchange.caller)
 
     async def _call(self, exchange: Exchange, request_id: bytes) -> Answer:
         service, envelope = self._service, exchange.envelope
         name = calls.tool_name(envelope)
-        route = await service.route(name, Era.MODERN)
+        lane = service.gateway.lane(exchange.caller)
+        route = await service.route(lane, exchange.caller, name, Era.MODERN)
         principal = exchange.caller.principal
         call = calls.read_call(envelope, route, exchange.request.headers, principal=principal, log_level=None)
         outlet = Outlet(exchange, quiet_s=service.pace.quiet_s)
-        outcome = await attended(outlet, service.call(route, call, outlet, Era.MODERN))
+        outcome = await attended(outlet, service.call(lane, route, call, outlet, Era.MODERN))
         if isinstance(outcome, McpError):
             error = project_error(outcome, Era.MODERN)
             if outlet.stream is None:

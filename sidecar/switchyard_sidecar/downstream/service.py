@@ -4,14 +4,16 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from switchyard_sidecar import __version__
-from switchyard_sidecar.catalog.catalog import Catalog
+from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
@@ -24,7 +26,7 @@ from switchyard_sidecar.downstream.relay import LegacyCalls, Outlet
 from switchyard_sidecar.downstream.results import project_result
 from switchyard_sidecar.downstream.sessions import Sessions
 from switchyard_sidecar.downstream.traffic import Traffic
-from switchyard_sidecar.gateway import Gateway, Lane
+from switchyard_sidecar.gateway import Gateway, Lane, Outlook, Seen
 from switchyard_sidecar.protocol.errors import McpError, Overloaded
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside
@@ -59,18 +61,17 @@ class Service:
     _requests: int = 0
     """Requests under way."""
     _stopping: bool = False
-    _writers: dict[Era, ListWriter] = field(init=False)
-    _written_for: Catalog | None = None
+    _writers: WeakKeyDictionary[Seen, Mapping[Era, ListWriter]] = field(default_factory=WeakKeyDictionary)
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a request or a call ended, or the last stream."""
 
     def __post_init__(self) -> None:
-        self.hub = Hub(self._interest, self.pace)
+        self.hub = Hub(self.outlook, self._ended.set, self.pace)
         self.sessions = Sessions((secrets.token_bytes(32),))
         self.legacy_calls = LegacyCalls(self.tasks)
         self.express = Express(self.pace.remembered)
         self.configure(self.config, (), absence=self.absence)
-        self.gateway.on_catalog = self._published
+        self.gateway.on_catalog = lambda _: self.hub.publish()
 
     def configure(
         self, config: GatewayConfig, session_keys: tuple[bytes, ...], *, absence: Absence | None = None
@@ -85,53 +86,71 @@ class Service:
                 "version": __version__,
             }
         )
-        self._written_for = None
+        self._writers.clear()
         if session_keys:
             self.sessions.keys = session_keys
 
-    def writer(self, catalog: Catalog, era: Era) -> ListWriter:
-        """The prepared list answers of a catalog."""
-        if catalog is not self._written_for:
-            self._writers = {each: ListWriter.of(catalog, each, self.server_info, self.absence) for each in Era}
-            self._written_for = catalog
-        return self._writers[era]
+    def outlook(self, caller: Caller) -> Outlook:
+        """What a caller sees from now on, until it is retired. What it sees now is all that lists, calls and streams show.
 
-    async def list_tools(self, request_id: bytes, cursor: str | None, era: Era) -> Body:
+        Raises:
+            Overloaded: there is no room for another caller with a lane of its own.
+        """
+        return self.gateway.lane(caller).outlooks.of(caller.claims)
+
+    async def look(self, caller: Caller) -> None:
+        """Wait until what the caller sees is known as it is now: a stream tells of what changes afterwards.
+
+        Raises:
+            Overloaded: as :meth:`outlook`.
+        """
+        await self.gateway.lane(caller).outlooks.ready(caller.claims)
+
+    async def list_tools(self, caller: Caller, era: Era, request_id: bytes, cursor: str | None) -> Body:
         """Answer ``tools/list``.
 
         Raises:
-            McpError: -32602 for a bad cursor, -32603 where the failure policy allows no answer.
+            McpError: -32602 for a bad cursor, -32603 where the failure policy allows no answer, or HTTP status 503 under
+                overload.
         """
-        catalog = self.gateway.shared.warm() or await self.gateway.shared.fresh()
-        return self.writer(catalog, era).write(request_id, cursor, self.gateway.shared.ttl_ms())
+        lane = self.gateway.lane(caller)
+        seen = lane.outlooks.warm(caller.claims) or await lane.outlooks.fresh(caller.claims)
+        return self._writer(seen, era).write(request_id, cursor, lane.ttl_ms())
 
-    def list_again(self, era: Era, request_id: bytes, most_bytes: int) -> tuple[bytes, ...] | None:
+    def list_again(self, caller: Caller, era: Era, request_id: bytes, most_bytes: int) -> tuple[bytes, ...] | None:
         """Answer ``tools/list`` and count it, if that takes neither waiting nor more than ``most_bytes``."""
         started = time.monotonic()
-        if (catalog := self.gateway.shared.warm()) is None:
+        try:
+            lane = self.gateway.lane(caller)
+        except Overloaded:
             return None
-        body = self.writer(catalog, era).write(request_id, None, self.gateway.shared.ttl_ms())
+        if (seen := lane.outlooks.warm(caller.claims)) is None:
+            return None
+        body = self._writer(seen, era).write(request_id, None, lane.ttl_ms())
         if sum(map(len, body)) > most_bytes:
             return None
         self.traffic.answered("tools/list", era, 0, time.monotonic() - started)
         return body
 
-    async def route(self, name: str, era: Era) -> Route:
+    async def route(self, lane: Lane, caller: Caller, name: str, era: Era) -> Route:
         """Find the tool a call means; a name that is not known is looked for once in a list as fresh as can be had.
+
+        A tool that the caller may not see is none, at every step.
 
         Raises:
             McpError: -32602 when there is none.
         """
-        if (route := find_route(self.gateway.shared.catalog, name, era)) is not None:
-            return route
-        if (
-            self.gateway.shared.warm() is None
-            and (route := find_route(await self.gateway.shared.fresh(), name, era)) is not None
-        ):
+        outlooks, claims = lane.outlooks, caller.claims
+        seen = await outlooks.ready(claims)
+        route = find_route(seen.view, name, era)
+        if route is None and lane.warm() is None:
+            seen = await outlooks.fresh(claims)
+            route = find_route(seen.view, name, era)
+        if route is not None:
             return route
         raise unknown_tool(name)
 
-    async def call(self, route: Route, call: ToolCall, outlet: Outlet, era: Era) -> bytes:
+    async def call(self, lane: Lane, route: Route, call: ToolCall, outlet: Outlet, era: Era) -> bytes:
         """Relay a call to its backend; give its result in the caller's shape.
 
         Raises:
@@ -142,7 +161,7 @@ class Service:
         try:
             self._check_room()
             self._callers.add(caller)
-            answer = await self.gateway.shared.call(route, call, outlet)
+            answer = await lane.call(route, call, outlet)
             project = partial(project_result, backend=answer.era, caller=era, server_info=self.server_info)
             result = await aside.read(project, answer.result)
             outcome = "result"
@@ -191,23 +210,18 @@ class Service:
         for caller in self._callers:
             caller.cancel()
 
+    def _writer(self, seen: Seen, era: Era) -> ListWriter:
+        """The prepared list answers of what is seen."""
+        if (writers := self._writers.get(seen)) is None:
+            writers = {each: ListWriter.of(seen.view, each, self.server_info, self.absence) for each in Era}
+            self._writers[seen] = writers
+        return writers[era]
+
     def _check_room(self) -> None:
         if self._stopping:
             raise _stopping()
         if len(self._callers) >= self.pace.calls:
             raise Overloaded("Too many calls under way")
-
-    def _published(self, lane: Lane) -> None:
-        if lane is self.gateway.shared:
-            catalog = lane.catalog
-            self.hub.publish({Era.MODERN: catalog.modern.digest, Era.LEGACY: catalog.legacy.digest})
-
-    def _interest(self, interested: bool) -> None:
-        if interested:
-            self.gateway.shared.follow()
-        else:
-            self.gateway.shared.unfollow()
-        self._ended.set()
 
 
 def unix_now() -> int:

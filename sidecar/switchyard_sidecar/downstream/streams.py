@@ -54,11 +54,11 @@ def listen(
     Every message carries the caller's own subscription id, which is its request id with its JSON type.
 
     Raises:
-        McpError: -32600 for an id that is too long to be kept; with HTTP status 503 when there are too many.
+        McpError: -32600 for an id that is too long to be kept; with HTTP status 503 when there are too many streams or callers.
     """
     if len(request_id) > (most := hub.pace.subscription_id_bytes):
         raise McpError(errors.INVALID_REQUEST, f"Invalid Request: the id of a subscription has at most {most} bytes")
-    hub.check_room()
+    hub.check_room(caller)
     tag = b'"_meta":{"%b":%b}' % (meta.SUBSCRIPTION_ID.encode(), request_id)
     honoured = b'{"toolsListChanged":true}' if wanted.tools_list_changed else b"{}"
     chunked = request.version >= HttpVersion11
@@ -92,9 +92,9 @@ def legacy_stream(
     Of several streams of one session the newest gets the messages.
 
     Raises:
-        McpError: with HTTP status 503 when there are too many.
+        McpError: with HTTP status 503 when there are too many streams or callers.
     """
-    hub.check_room()
+    hub.check_room(caller)
     chunked = request.version >= HttpVersion11
     stream = DetachedStream(
         hub,

@@ -20,8 +20,10 @@ from switchyard_sidecar.catalog import catalog as catalogs
 from switchyard_sidecar.catalog import freshness
 from switchyard_sidecar.catalog.catalog import BackendView, Catalog
 from switchyard_sidecar.catalog.part import Route
+from switchyard_sidecar.catalog.view import View
 from switchyard_sidecar.config.model import GatewayConfig
 from switchyard_sidecar.gateway.backends import RunningBackend
+from switchyard_sidecar.gateway.outlooks import Outlooks
 from switchyard_sidecar.protocol import errors
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall
@@ -41,7 +43,7 @@ TOKEN_EXPIRED: Final = "the caller's token has expired"  # noqa: S105 - a reason
 class Lane:
     """One catalog and the running backends that it is made from.
 
-    ``on_catalog`` is called with the lane whenever it has a new catalog, after that can be read; ``say`` before, with the old one and
+    ``on_catalog`` is called with the lane whenever what is seen of a new catalog can be read; ``say`` before, with the old one and
     the new one. ``ready``: see rule 3.
     ``previous`` is a catalog that has parts in common with this lane's, and saves work.
     """
@@ -56,7 +58,6 @@ class Lane:
         ready: bool = False,
     ) -> None:
         self._config = config
-        self._on_catalog = on_catalog
         self._say = say
         self._ready = ready
         self._loop = asyncio.get_running_loop()
@@ -74,6 +75,8 @@ class Lane:
         self._ttl_cap_ms = 0
         self.used_at = self._loop.time()
         """When it was last of use to anybody, in monotonic seconds; see :attr:`in_use`."""
+        self.outlooks = Outlooks(self, partial(on_catalog, self))
+        """What callers get to see of it."""
 
     @property
     def config(self) -> GatewayConfig:
@@ -98,12 +101,7 @@ class Lane:
         return self._catalog if self._loop.time() < self._fresh_until and not outdated else None
 
     async def fresh(self) -> Catalog:
-        """The catalog, as fresh as its backends' budgets allow.
-
-        Raises:
-            McpError: -32603 where nothing at all is known, or where the failure policy is Strict and a backend has never
-                answered.
-        """
+        """The catalog, as fresh as its backends' budgets allow. Whether there is a list is for :meth:`check_policy` to say."""
         self._users += 1
         try:
             now = self._loop.time()
@@ -117,8 +115,18 @@ class Lane:
         finally:
             self._users -= 1
             self.used_at = self._loop.time()
-        self._check_policy()
         return self._catalog
+
+    def check_policy(self, view: View) -> None:
+        """See whether there is a list to be served; ``view``: what the caller sees of the catalog.
+
+        Raises:
+            McpError: -32603 where nothing at all is known, or where the failure policy is Strict and a backend has never
+                answered. Its data names none that is not of the view.
+        """
+        if awaited := self._awaited():
+            reasons = {each.backend: each.reason for each in view.degraded if each.backend in awaited}
+            raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": reasons})
 
     def ttl_ms(self) -> int:
         """How long a client may believe the list that is served now."""
@@ -223,10 +231,10 @@ class Lane:
             await asyncio.wait((self._making,))
 
     def _publish(self, catalog: Catalog, views: Mapping[str, BackendView], began: float) -> None:
-        self._say(self._catalog, catalog)
-        self._catalog = catalog
+        before, self._catalog = self._catalog, catalog
+        self._say(before, catalog)
         self._judge(views, began)
-        self._on_catalog(self)
+        self.outlooks.renew(before, catalog)
         done = self._loop.time()
         self._rest_until = done + REST_RATIO * (done - began)
 
@@ -266,8 +274,3 @@ class Lane:
         silent = self._catalog.unanswered
         strict = self._config.failure_policy == "Strict"
         return silent if strict or len(silent) == len(self._config.backends) else ()
-
-    def _check_policy(self) -> None:
-        if awaited := self._awaited():
-            reasons = {each.backend: each.reason for each in self._catalog.degraded if each.backend in awaited}
-            raise McpError(errors.INTERNAL_ERROR, "No list yet: backends have not answered", {"backends": reasons})

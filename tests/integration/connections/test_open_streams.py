@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
+from fakes.board import Board
 from fakes.clients import META, OpenStream
 from fakes.gateway import Gateway, gateway
 from fakes.modern import ModernBackend
@@ -35,7 +36,6 @@ from switchyard_sidecar.downstream.service import unix_now
 from switchyard_sidecar.downstream.sessions import LIFETIME_S, SKEW_S, Sessions
 from switchyard_sidecar.downstream.streams import Filter
 from switchyard_sidecar.protocol import sse
-from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.serving import Pace
 
 CHANGED = "notifications/tools/list_changed"
@@ -485,7 +485,8 @@ async def test_stream_over_tls_is_like_any_other(tmp_path: Path) -> None:
     """Its transport behaves otherwise in what a stream relies on; a large one shows whether it knows that a peer lags."""
     certificate = certificates.make(tmp_path)
     left = asyncio.Event()
-    hub = Hub(lambda interested: None if interested else left.set(), ANY_ID)
+    board = Board()
+    hub = Hub(lambda _: board, left.set, ANY_ID)
 
     async def handler(request: web.BaseRequest) -> Answer:
         return streams.listen(request, (), hub, b'"%b"' % LARGE.encode(), Filter(tools_list_changed=True))
@@ -503,7 +504,8 @@ async def test_stream_over_tls_is_like_any_other(tmp_path: Path) -> None:
     await stream.opened()
     assert (await stream.message())["method"] == ACKNOWLEDGED
     for digest in (b"1", b"2"):
-        hub.publish({Era.MODERN: digest, Era.LEGACY: digest})
+        board.show(digest)
+        hub.publish()
         assert (await stream.message())["method"] == CHANGED
     hub.serve(())
     assert await stream.message() == result_of(LARGE)

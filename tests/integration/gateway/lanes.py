@@ -69,7 +69,8 @@ class Scene:
 
     async def names(self, who: Caller) -> list[str]:
         """What a caller's list holds."""
-        return list((await self.gateway.lane(who).fresh()).modern.names)
+        seen = await self.gateway.lane(who).outlooks.fresh(who.claims)
+        return list(seen.view.modern.names)
 
     async def reasons(self, who: Caller) -> dict[str, str]:
         """Which backends are missing from a caller's list, and why."""

@@ -151,7 +151,7 @@ def test_a_later_backend_waits_where_names_could_meet_and_only_there(
     settled = build(config, {"ns/a": BackendView(settled=True), "ns/b": answered("b", "t")})
     assert len(unsettled.routes) == (0 if shared else 1)
     assert len(settled.routes) == 1
-    waiting = Degraded("ns/b", "its names depend on ns/a, which has not answered yet")
+    waiting = Degraded("ns/b", "its names depend on those of a backend before it, which has not answered yet")
     assert (waiting in unsettled.degraded) is shared
     assert waiting not in settled.degraded
 

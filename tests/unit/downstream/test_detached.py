@@ -8,6 +8,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+from fakes.board import Board
 from fakes.clock import Clock
 from switchyard_sidecar.downstream.detached import DetachedStream
 from switchyard_sidecar.downstream.hub import Hub
@@ -84,14 +85,13 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def hub() -> Hub:
-    hub = Hub(lambda _: None, Pace(write_s=WRITE_S, keep_alive_s=1000))
-    publish(hub, b"0")
-    return hub
+def board() -> Board:
+    return Board(b"0")
 
 
-def publish(hub: Hub, digest: bytes) -> None:
-    hub.publish({Era.MODERN: digest, Era.LEGACY: digest})
+@pytest.fixture
+def hub(board: Board) -> Hub:
+    return Hub(lambda _: board, lambda: None, Pace(write_s=WRITE_S, keep_alive_s=1000))
 
 
 def stream_to(hub: Hub, peer: Peer, state: SessionState | None = None) -> DetachedStream:
@@ -110,19 +110,20 @@ def stream_to(hub: Hub, peer: Peer, state: SessionState | None = None) -> Detach
     return stream
 
 
-async def change(hub: Hub, digest: bytes) -> None:
+async def change(hub: Hub, board: Board, digest: bytes) -> None:
     """Publish, and let the loop have its turn."""
-    publish(hub, digest)
+    board.show(digest)
+    hub.publish()
     await asyncio.sleep(0)
 
 
-async def test_lagging_peer_is_written_nothing_until_it_has_taken_everything(hub: Hub) -> None:
+async def test_lagging_peer_is_written_nothing_until_it_has_taken_everything(hub: Hub, board: Board) -> None:
     """Then it is told once, however much it missed; so at most one notification waits in memory."""
     peer = Peer()
     stream = stream_to(hub, peer)
     peer.stalled = True
     for number in range(1, 6):
-        await change(hub, b"%d" % number)
+        await change(hub, board, b"%d" % number)
     stream_waits = peer.untaken
     assert stream_waits == b"data: changed\n\n"
     peer.take(len(stream_waits))
@@ -131,13 +132,13 @@ async def test_lagging_peer_is_written_nothing_until_it_has_taken_everything(hub
     peer.abort()
 
 
-async def test_peer_that_takes_nothing_for_its_time_is_dropped(hub: Hub, clock: Clock) -> None:
+async def test_peer_that_takes_nothing_for_its_time_is_dropped(hub: Hub, board: Board, clock: Clock) -> None:
     """No sooner, and only that one."""
     peer, other = Peer(), Peer()
     stream_to(hub, peer)
     stream_to(hub, other)
     peer.stalled = True
-    await change(hub, b"1")
+    await change(hub, board, b"1")
     await clock.advance(WRITE_S - 0.1)
     assert not peer.lost.is_set()
     await clock.advance(0.2)
@@ -146,12 +147,12 @@ async def test_peer_that_takes_nothing_for_its_time_is_dropped(hub: Hub, clock: 
     other.abort()
 
 
-async def test_peer_that_takes_a_little_each_time_is_kept(hub: Hub, clock: Clock) -> None:
+async def test_peer_that_takes_a_little_each_time_is_kept(hub: Hub, board: Board, clock: Clock) -> None:
     """However slow its line."""
     peer = Peer()
     stream = stream_to(hub, peer)
     peer.stalled = True
-    await change(hub, b"1")
+    await change(hub, board, b"1")
     for _ in range(10):
         peer.take(1)
         await clock.advance(WRITE_S)
@@ -164,12 +165,12 @@ async def test_peer_that_takes_a_little_each_time_is_kept(hub: Hub, clock: Clock
     peer.abort()
 
 
-async def test_peer_that_lags_at_the_end_has_its_time_for_the_rest(hub: Hub, clock: Clock) -> None:
+async def test_peer_that_lags_at_the_end_has_its_time_for_the_rest(hub: Hub, board: Board, clock: Clock) -> None:
     """There is more to take than before, which must not look as if nothing had been taken; then it is dropped like any."""
     peer = Peer()
     stream = stream_to(hub, peer)
     peer.stalled = True
-    await change(hub, b"1")
+    await change(hub, board, b"1")
     await clock.advance(WRITE_S / 2)
     stream.end()
     peer.take(1)
@@ -181,14 +182,14 @@ async def test_peer_that_lags_at_the_end_has_its_time_for_the_rest(hub: Hub, clo
     assert len(hub) == 0
 
 
-async def test_peer_that_takes_the_rest_at_the_end_gets_it_all(hub: Hub) -> None:
+async def test_peer_that_takes_the_rest_at_the_end_gets_it_all(hub: Hub, board: Board) -> None:
     """A stream that is ending is told no more."""
     peer = Peer()
     stream = stream_to(hub, peer)
     peer.stalled = True
-    await change(hub, b"1")
+    await change(hub, board, b"1")
     stream.end()
-    await change(hub, b"2")
+    await change(hub, board, b"2")
     peer.take(1000)
     assert peer.lost.is_set()
     assert peer.taken == b"firstdata: changed\n\ndata: last\n\n"
@@ -209,13 +210,13 @@ async def test_end_is_written_once(hub: Hub) -> None:
 
 @pytest.mark.parametrize(("stalled", "remembered"), [(False, b"1"), (True, None)], ids=["arrived", "did not arrive"])
 async def test_what_did_not_reach_a_sessions_stream_is_told_on_its_next(
-    hub: Hub, stalled: bool, remembered: bytes | None
+    hub: Hub, board: Board, stalled: bool, remembered: bytes | None
 ) -> None:
     """What was still on its way when the connection broke counts as not told."""
     peer, state = Peer(), SessionState()
     stream_to(hub, peer, state)
     peer.stalled = stalled
-    await change(hub, b"1")
+    await change(hub, board, b"1")
     peer.abort()
     assert (state.told, state.stream) == (remembered, None)
 

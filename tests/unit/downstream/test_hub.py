@@ -6,11 +6,12 @@ from collections.abc import Collection
 import pytest
 import pytest_asyncio
 
+from fakes.board import Board
 from fakes.clock import Clock
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.downstream.hub import BATCH, LONGEST_ALARM_S, Hub, Subscriber
 from switchyard_sidecar.downstream.pace import Pace
-from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.protocol.errors import McpError, Overloaded
 from switchyard_sidecar.protocol.versions import Era
 
 KEEP_ALIVE_S = 20.0
@@ -53,8 +54,8 @@ class Recorder(Subscriber):
 
 
 @pytest.fixture
-def interest() -> list[bool]:
-    return []
+def board() -> Board:
+    return Board(b"one")
 
 
 @pytest_asyncio.fixture
@@ -63,14 +64,13 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def hub(interest: list[bool]) -> Hub:
-    hub = Hub(interest.append, Pace(streams=3 * BATCH, keep_alive_s=KEEP_ALIVE_S))
-    publish(hub, b"one")
-    return hub
+def hub(board: Board) -> Hub:
+    return Hub(lambda _: board, lambda: None, Pace(streams=3 * BATCH, keep_alive_s=KEEP_ALIVE_S))
 
 
-def publish(hub: Hub, modern: bytes, legacy: bytes | None = None) -> None:
-    hub.publish({Era.MODERN: modern, Era.LEGACY: modern if legacy is None else legacy})
+def publish(hub: Hub, board: Board, modern: bytes, legacy: bytes | None = None) -> None:
+    board.show(modern, legacy)
+    hub.publish()
 
 
 def joined(hub: Hub, subscriber: Recorder) -> Recorder:
@@ -89,43 +89,43 @@ def forget(hub: Hub, subscribers: Collection[Recorder]) -> None:
         hub.leave(subscriber)
 
 
-async def test_subscriber_is_told_once_of_one_change(hub: Hub) -> None:
+async def test_subscriber_is_told_once_of_one_change(hub: Hub, board: Board) -> None:
     """One change, one notification, then silence; and none for what it knew when it came."""
     subscriber = joined(hub, Recorder())
     await turn()
     assert subscriber.heard == []
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn(3)
     assert subscriber.heard == ["changed"]
     assert hub.told_total == 1
     hub.leave(subscriber)
 
 
-async def test_storm_of_changes_is_told_once_to_whoever_is_not_ready(hub: Hub) -> None:
+async def test_storm_of_changes_is_told_once_to_whoever_is_not_ready(hub: Hub, board: Board) -> None:
     """There is no queue: one notification follows when the peer has caught up, and the last change is never lost."""
     subscriber = joined(hub, Recorder())
     subscriber.busy = True
     for number in range(200):
-        publish(hub, b"%d" % number)
+        publish(hub, board, b"%d" % number)
         await turn()
     assert subscriber.heard == []
     subscriber.busy = False
     hub.look(subscriber)
     hub.look(subscriber)
     assert subscriber.heard == ["changed"]
-    publish(hub, b"last")
+    publish(hub, board, b"last")
     await turn()
     assert subscriber.heard == ["changed", "changed"]
     hub.leave(subscriber)
 
 
-async def test_change_that_is_undone_tells_nobody(hub: Hub) -> None:
+async def test_change_that_is_undone_tells_nobody(hub: Hub, board: Board) -> None:
     """What counts is what the subscriber was last told."""
     subscriber = joined(hub, Recorder())
     subscriber.busy = True
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
-    publish(hub, b"one")
+    publish(hub, board, b"one")
     subscriber.busy = False
     hub.look(subscriber)
     await turn()
@@ -133,19 +133,19 @@ async def test_change_that_is_undone_tells_nobody(hub: Hub) -> None:
     hub.leave(subscriber)
 
 
-async def test_change_of_the_other_eras_view_tells_nobody(hub: Hub) -> None:
+async def test_change_of_the_other_eras_view_tells_nobody(hub: Hub, board: Board) -> None:
     """A tool that only modern clients see is no news for a legacy one."""
     modern, legacy = joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))
-    publish(hub, b"two", legacy=b"one")
+    publish(hub, board, b"two", legacy=b"one")
     await turn()
     assert (modern.heard, legacy.heard) == (["changed"], [])
     forget(hub, [modern, legacy])
 
 
-async def test_stream_that_asked_for_nothing_is_told_nothing(hub: Hub) -> None:
+async def test_stream_that_asked_for_nothing_is_told_nothing(hub: Hub, board: Board) -> None:
     """It stays open all the same."""
     subscriber = joined(hub, Recorder(wants=False))
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
     assert (subscriber.heard, hub.told_total, len(hub)) == ([], 0, 1)
     hub.leave(subscriber)
@@ -158,29 +158,85 @@ async def test_stream_that_follows_another_of_its_session_is_told_what_it_missed
     hub.leave(subscriber)
 
 
-async def test_interest_is_said_when_the_first_comes_and_the_last_leaves(hub: Hub, interest: list[bool]) -> None:
-    """Backends are looked at by themselves only while anyone listens."""
+async def test_view_is_followed_as_long_as_streams_are_open(board: Board) -> None:
+    """Backends are looked at by themselves only while anyone listens; the last who leaves is waited for."""
+    last = []
+    hub = Hub(lambda _: board, lambda: last.append(board.followers), Pace())
     both = [joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))]
-    assert interest == [True]
+    assert board.followers == 2
     forget(hub, both)
-    assert interest == [True, False]
+    assert (board.followers, last) == (0, [0])
+
+
+async def test_each_is_told_of_what_its_own_caller_sees() -> None:
+    """A change of one view is no news to whoever sees another; changes of many in one turn are looked at once."""
+    boards = {name: Board(b"one") for name in ("alice", "bob")}
+    hub = Hub(lambda caller: boards[caller.principal], lambda: None, Pace())
+    alice, bob = (joined(hub, Recorder(caller=Caller(name))) for name in boards)
+    publish(hub, boards["alice"], b"two")
+    await turn()
+    assert (alice.heard, bob.heard) == (["changed"], [])
+    publish(hub, boards["alice"], b"three")
+    publish(hub, boards["bob"], b"two")
+    await turn()
+    assert (alice.heard, bob.heard) == (["changed"] * 2, ["changed"])
+    forget(hub, [alice, bob])
+
+
+async def test_new_config_decides_anew_who_sees_what() -> None:
+    """A stream goes on with another view, and hears of it if that differs; where there is no room for one, it ends."""
+    shown = {"same": Board(b"one"), "other": Board(b"one"), "none": Board(b"one")}
+    former = dict(shown)
+
+    def outlook_of(caller: Caller) -> Board:
+        if caller.principal not in shown:
+            raise Overloaded("no room")
+        return shown[caller.principal]
+
+    hub = Hub(outlook_of, lambda: None, Pace())
+    same, other, none = (joined(hub, Recorder(caller=Caller(name))) for name in shown)
+    shown["same"], shown["other"] = Board(b"one"), Board(b"two")
+    del shown["none"]
+    for each in former.values():
+        each.retired = True
+    hub.publish()
+    await turn()
+    assert (same.heard, other.heard, none.heard) == ([], ["changed"], ["end"])
+    late = joined(hub, Recorder(caller=Caller("none")))
+    assert late.heard == ["end"]
+    assert [each.followers for each in (*former.values(), *shown.values())] == [0, 0, 0, 1, 1]
+    with pytest.raises(Overloaded):
+        hub.check_room(Caller("none"))
+    forget(hub, [same, other, none, late])
+    assert [each.followers for each in shown.values()] == [0, 0]
+
+
+async def test_all_streams_end_when_told_to_and_others_may_open(hub: Hub) -> None:
+    """For what is known of their callers is not enough any more."""
+    before = joined(hub, Recorder())
+    hub.end_all()
+    await turn()
+    after = joined(hub, Recorder())
+    await turn()
+    assert (before.heard, after.heard) == (["end"], [])
+    forget(hub, [before, after])
 
 
 async def test_one_more_than_there_is_room_for_is_refused(hub: Hub) -> None:
     """Overload is said with 503."""
     many = [joined(hub, Recorder()) for _ in range(3 * BATCH - 1)]
-    hub.check_room()
+    hub.check_room(ANONYMOUS)
     many.append(joined(hub, Recorder()))
     with pytest.raises(McpError) as refused:
-        hub.check_room()
+        hub.check_room(ANONYMOUS)
     assert refused.value.status == 503
     forget(hub, many)
 
 
-async def test_many_are_told_in_batches_between_which_the_loop_has_its_turn(hub: Hub) -> None:
+async def test_many_are_told_in_batches_between_which_the_loop_has_its_turn(hub: Hub, board: Board) -> None:
     """However many listen, no turn of the loop is longer than a batch; nor does whoever publishes pay for it."""
     many = [joined(hub, Recorder()) for _ in range(2 * BATCH + 1)]
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     told = []
     for _ in range(4):
         told.append(hub.told_total)
@@ -190,12 +246,12 @@ async def test_many_are_told_in_batches_between_which_the_loop_has_its_turn(hub:
     forget(hub, many)
 
 
-async def test_change_during_a_change_is_told_first_to_who_has_waited_longest(hub: Hub) -> None:
+async def test_change_during_a_change_is_told_first_to_who_has_waited_longest(hub: Hub, board: Board) -> None:
     """Changes that follow each other quickly starve nobody, and nobody hears of one twice."""
     many = [joined(hub, Recorder()) for _ in range(2 * BATCH)]
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
-    publish(hub, b"three")
+    publish(hub, board, b"three")
     await turn()
     assert all(each.heard == ["changed"] for each in many)
     await turn()
@@ -204,10 +260,10 @@ async def test_change_during_a_change_is_told_first_to_who_has_waited_longest(hu
     forget(hub, many)
 
 
-async def test_who_left_while_a_change_is_told_is_passed_over(hub: Hub) -> None:
+async def test_who_left_while_a_change_is_told_is_passed_over(hub: Hub, board: Board) -> None:
     """Nothing is done to a stream that is gone."""
     many = [joined(hub, Recorder()) for _ in range(2 * BATCH)]
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
     gone = many.pop()
     hub.leave(gone)
@@ -216,13 +272,13 @@ async def test_who_left_while_a_change_is_told_is_passed_over(hub: Hub) -> None:
     forget(hub, many)
 
 
-async def test_silent_streams_get_comments_and_others_none(hub: Hub, clock: Clock) -> None:
+async def test_silent_streams_get_comments_and_others_none(hub: Hub, board: Board, clock: Clock) -> None:
     """A notification is as good as a comment; a peer that lags gets neither, and stands in nobody's way."""
     lagging, silent, talking = (joined(hub, Recorder(era)) for era in (Era.MODERN, Era.MODERN, Era.LEGACY))
     lagging.busy = True
     for number in range(1, 8):
         await clock.advance(KEEP_ALIVE_S / 2)
-        publish(hub, b"one", legacy=b"%d" % number)
+        publish(hub, board, b"one", legacy=b"%d" % number)
         await turn()
     assert silent.heard == ["comment"] * 3
     assert talking.heard == ["changed"] * 7
@@ -276,17 +332,17 @@ async def test_shutdown_ends_every_stream(hub: Hub) -> None:
     forget(hub, streams)
 
 
-async def test_era_that_is_no_longer_served_ends_its_streams_although_a_change_is_told(hub: Hub) -> None:
+async def test_era_that_is_no_longer_served_ends_its_streams_although_a_change_is_told(hub: Hub, board: Board) -> None:
     """The other era's go on, and hear of the change."""
     modern, legacy = joined(hub, Recorder()), joined(hub, Recorder(Era.LEGACY))
     hub.serve({Era.MODERN})
-    publish(hub, b"two", legacy=b"one")
+    publish(hub, board, b"two", legacy=b"one")
     await turn()
     assert (modern.heard, legacy.heard) == (["changed"], ["end"])
     forget(hub, [modern, legacy])
 
 
-async def test_stream_ends_with_its_session(hub: Hub, clock: Clock) -> None:
+async def test_stream_ends_with_its_session(hub: Hub, board: Board, clock: Clock) -> None:
     """When its time is over, though nothing happens then, or all sessions end; a stream without one has no such time."""
     now = asyncio.get_running_loop().time()
     short, long, without = (
@@ -297,7 +353,7 @@ async def test_stream_ends_with_its_session(hub: Hub, clock: Clock) -> None:
     await clock.advance(1.001)
     assert short.heard == ["comment", "end"]
     forget(hub, [short])
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
     assert long.heard == without.heard == ["comment", "changed"]
     hub.end_sessions()
@@ -318,13 +374,13 @@ async def test_stream_far_from_its_end_is_looked_at_in_time(hub: Hub, clock: Clo
     forget(hub, [late])
 
 
-async def test_stream_ends_when_nothing_vouches_for_its_caller_any_more(hub: Hub) -> None:
+async def test_stream_ends_when_nothing_vouches_for_its_caller_any_more(hub: Hub, board: Board) -> None:
     """One that is open, and one that opens after that; others go on. It ends although there is a change to tell."""
     gone, stays = (Recorder(caller=Caller(name, voucher=name)) for name in ("gone", "stays"))
     hub.admit({"gone", "stays"})
     joined(hub, gone), joined(hub, stays)
     hub.admit({"stays"})
-    publish(hub, b"two")
+    publish(hub, board, b"two")
     await turn()
     late = joined(hub, Recorder(caller=Caller("gone", voucher="gone")))
     assert gone.heard == late.heard == ["end"]
