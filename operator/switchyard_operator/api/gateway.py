@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from switchyard_operator.api.gateway_auth import GatewayAuth
+from switchyard_operator.api.gateway_egress import Egress
 from switchyard_operator.api.gateway_naming import SHORTENED_TOOL_LENGTH, Naming, Prefix
 from switchyard_operator.api.gateway_service import GatewayService
 from switchyard_operator.api.gateway_sidecar import Sidecar
@@ -67,6 +68,19 @@ class BackendEntry(ApiModel):
                 yield Breach(("prefix",), "is not allowed with selector; list the backend by name to give it a prefix")
 
 
+class CallerLimits(ApiModel):
+    """What one caller may have at once, who is known by a token; one more is answered 429.
+
+    Callers without `auth` are nobody in particular: for all of them together the sidecar's own limits hold, 2000 calls and 20000 change
+    streams.
+    """
+
+    calls: Annotated[int, Field(strict=True, ge=1, le=2_000)] = 500
+    """Calls under way. Default 500, from 1 to 2000."""
+    streams: Annotated[int, Field(strict=True, ge=1, le=20_000)] = 2_000
+    """Open change streams. Default 2000, from 1 to 20000."""
+
+
 class Listener(ApiModel):
     """The endpoint that clients use. A change of port or path reaches running pods when they are created anew."""
 
@@ -83,6 +97,8 @@ class Listener(ApiModel):
     most 261 characters."""
     public_url: Annotated[HttpUrl | None, Field(alias="publicURL")] = None
     """The URL that clients outside use, when it differs. Absolute, http or https, at most 2048 characters. Default: none."""
+    caller_limits: CallerLimits = CallerLimits()
+    """What one caller may have at once on each replica, where `auth` tells callers apart; one more is answered 429."""
 
 
 _SAME_PORT: Final = "must be another port than listener.port"
@@ -112,6 +128,8 @@ class MCPGatewaySpec(ApiModel):
     """Text for clients about how to use these tools. Default: none. At most 16384 characters."""
     listener: Listener = Listener()
     """The endpoint that clients use."""
+    egress: Egress = Egress()
+    """Where backends, and the key sets of `auth`, may be. Default: anywhere but at link-local addresses and metadata services of clouds."""
     auth: GatewayAuth | None = None
     """Who may use this gateway. Default: everyone who reaches it. Where nothing of it resolves nobody is let in
     (`NobodyAdmitted`)."""

@@ -6,6 +6,7 @@ and who sees what is never left out: a part of it that does not resolve lets nob
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from typing import Final
 
 from switchyard_operator.api.gateway import MCPGateway
@@ -128,7 +129,11 @@ def _config(
             allowed_origins=spec.listener.allowed_origins,
             allowed_hosts=hosts,
             public_url=spec.listener.public_url,
+            caller_limits=config.CallerLimits(
+                calls=spec.listener.caller_limits.calls, streams=spec.listener.caller_limits.streams
+            ),
         ),
+        egress=config.Egress(allowed_addresses=tuple(map(ip_network, spec.egress.allowed_addresses))),
         backends=backends,
         aliases=renamed,
     )

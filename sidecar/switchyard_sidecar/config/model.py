@@ -210,6 +210,15 @@ class Naming(Model):
     charset: Literal["Keep", "Safe"] = "Keep"
 
 
+class CallerLimits(Model):
+    """What one caller may have at once who is known by a token. Others are nobody in particular, and have no limits of their own."""
+
+    calls: Count = 500
+    """Calls under way."""
+    streams: Count = 2_000
+    """Open change streams."""
+
+
 class Listener(Model):
     """The downstream endpoint. The command line may override port and path; it wins."""
 
@@ -220,6 +229,7 @@ class Listener(Model):
     allowed_hosts: tuple[str, ...] = ()
     """Host names accepted besides loopback names and the listening address; ``*`` for any."""
     public_url: str | None = None
+    caller_limits: CallerLimits = CallerLimits()
 
 
 class Egress(Model):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,9 @@ def test_every_field_of_a_gateway_reaches_the_sidecar() -> None:
                 "allowedOrigins": ["https://app.example"],
                 "allowedHosts": ["mcp.example"],
                 "publicURL": "https://mcp.example/tools",
+                "callerLimits": {"calls": 7, "streams": 8},
             },
+            egress={"allowedAddresses": ["169.254.10.0/24", "fe80::/64"]},
         )
     )
     assert result.config.model_copy(update={"config_hash": ""}) == config.GatewayConfig(
@@ -91,7 +94,9 @@ def test_every_field_of_a_gateway_reaches_the_sidecar() -> None:
             allowed_origins=("https://app.example",),
             allowed_hosts=("mcp.example",),
             public_url="https://mcp.example/tools",
+            caller_limits=config.CallerLimits(calls=7, streams=8),
         ),
+        egress=config.Egress(allowed_addresses=(ip_network("169.254.10.0/24"), ip_network("fe80::/64"))),
     )
 
 

@@ -37,7 +37,7 @@ def spec_of(kind: type[Resource]) -> type[BaseModel]:
         (
             MCPGateway,
             (
-                "backends naming order pageSize failurePolicy protocols instructions listener auth visibility mode "
+                "backends naming order pageSize failurePolicy protocols instructions listener egress auth visibility mode "
                 "replicas service sidecar"
             ),
         ),

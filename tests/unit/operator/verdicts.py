@@ -121,6 +121,16 @@ RULES: Final[tuple[Refused, ...]] = (
         "backends[0]",
         "must have exactly one of name and selector",
     ),
+    # What a pattern cannot say
+    *(
+        refused(
+            GATEWAY,
+            {"egress": {"allowedAddresses": [network]}},
+            "egress.allowedAddresses[0]",
+            "must be a network in CIDR notation, without bits behind its prefix, such as 169.254.10.0/24",
+        )
+        for network in ("169.254.10.1/24", "169.254.10.0/33", "fe80::1/64", "::ffff:169.254.0.0/112", "1/8")
+    ),
     # What goes only with something else
     refused(
         BACKEND,
@@ -647,6 +657,30 @@ FORMS: Final[tuple[Refused, ...]] = (
         for each in ("https://app.example/", "app.example", "null", "*x", "x*")
     ),
     refused(GATEWAY, {"listener": {"publicURL": "mcp"}}, "listener.publicURL", "must be an absolute", _PATTERN),
+    *(
+        refused(GATEWAY, {"egress": {"allowedAddresses": [network]}}, "egress.allowedAddresses[0]", *says)
+        for network, says in (
+            ("169.254.10.1", ("must be a network such as", _PATTERN)),
+            ("link-local", ("must be a network such as", _PATTERN)),
+        )
+    ),
+    refused(
+        GATEWAY,
+        {"egress": {"allowedAddresses": ["10.0.0.0/8"] * 33}},
+        "egress.allowedAddresses",
+        "at most 32",
+        "at most 32",
+    ),
+    *(
+        refused(GATEWAY, {"listener": {"callerLimits": limits}}, f"listener.callerLimits.{next(iter(limits))}", *says)
+        for limits, says in (
+            ({"calls": 0}, ("must be at least 1", "greater than or equal to")),
+            ({"calls": 2001}, ("must be at most 2000", "less than or equal to")),
+            ({"calls": "500"}, ("must be a whole number", _TYPE)),
+            ({"streams": 0}, ("must be at least 1", "greater than or equal to")),
+            ({"streams": 20001}, ("must be at most 20000", "less than or equal to")),
+        )
+    ),
     refused(GATEWAY, {"instructions": ""}, "instructions", "must be text, not empty", _PATTERN),
     refused(GATEWAY, {"auth": []}, "auth", "must be a mapping", _TYPE),
     refused(GATEWAY, {"replicas": -1}, "replicas", "must be at least 0", "greater than or equal to"),
@@ -998,6 +1032,8 @@ ACCEPTED: Final[tuple[Case, ...]] = (
     Case(GATEWAY, {"visibility": {"default": "Deny"}}),
     Case(GATEWAY, {"visibility": {"default": "Allow", "rules": [{"when": [], "tools": {"exclude": ["*delete*"]}}]}}),
     Case(BACKEND, {"auth": {"type": "Forward", "audiences": ["https://mcp.example", "b"]}}),
+    Case(GATEWAY, {"egress": {"allowedAddresses": ["169.254.10.0/24", "fe80::/64", "fd00:ec2::23/128"]}}),
+    Case(GATEWAY, {"listener": {"callerLimits": {"calls": 2000, "streams": 20000}}, "egress": {}}),
     Case(GATEWAY, {"replicas": 0, "service": {}, "sidecar": {}}),
     Case(
         GATEWAY,

@@ -14,11 +14,13 @@ from switchyard_sidecar.upstream.addresses import Address, is_of_the_machine, me
 
 _THIS_NETWORK: Final = IPv4Network("0.0.0.0/8")
 """Means the machine itself to some systems (RFC 6890)."""
+_BROADCAST: Final = IPv4Address("255.255.255.255")
+"""Of what is reserved beside, pods of some clusters have addresses (240.0.0.0/4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Refuses loopback, link-local, unspecified, multicast and reserved addresses, metadata services, and those in ``forbidden``."""
+    """Refuses loopback, link-local, unspecified, multicast and broadcast addresses, metadata services, and those in ``forbidden``."""
 
     forbidden: Collection[Address] = ()
     """The API server's."""
@@ -33,6 +35,6 @@ class Guard:
             or address.is_unspecified
             or (isinstance(address, IPv4Address) and address in _THIS_NETWORK)
             or address.is_multicast
-            or address.is_reserved
+            or address == _BROADCAST
             or address in self.forbidden
         )
