@@ -2,7 +2,7 @@
 
 A view has the lists, the routes and the news of the tools that pass, and of nothing else, so that whatever is answered from
 it cannot give away more. It is a pure function of a catalog and of globs on exposed names. Making one anew after one backend
-changed reuses what of the one before is still good; where nothing in it changed, it is the one before.
+changed reuses what of the one before is still good; where nothing in it changed, its lists and routes are those of the one before.
 
 **Which backends are of a view.** One that has been listed is, if one of its tools passes. Of one that has never been, nobody knows
 what it will have; it is of the view if the config leaves room for a tool of it: an alias that passes, or globs that may let
@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from switchyard_sidecar.catalog.catalog import project
 from switchyard_sidecar.catalog.filters import may_pass, passes, passes_all
@@ -56,7 +56,8 @@ class View(Protocol):
         """Exposed names of tools that are listed although their definition is not the pinned one."""
 
 
-class _Share(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Share:
     """What passes of one backend's part."""
 
     part: Part
@@ -94,7 +95,7 @@ def see(catalog: Catalog, tools: ToolFilter, previous: View | None = None) -> Vi
     degraded = tuple(each for each in catalog.degraded if each.backend in lines)
     drifted = tuple(name for name in catalog.drifted if passes((tools,), name))
     if known is not None and known.made_by == made_by and _are_the_same(lines, known.lines):
-        if known.degraded == degraded and known.drifted == drifted:
+        if known.degraded == degraded and known.drifted == drifted and known.shares == shares:
             return known
         return replace(known, degraded=degraded, drifted=drifted, shares=shares)
     modern, legacy = project(catalog.config, lines, catalog.scope)
