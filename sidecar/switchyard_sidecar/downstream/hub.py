@@ -22,7 +22,9 @@ from math import inf
 from typing import Final, Protocol
 
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller
+from switchyard_sidecar.config.model import CallerLimits
 from switchyard_sidecar.downstream.pace import Pace
+from switchyard_sidecar.downstream.quota import Quota
 from switchyard_sidecar.protocol.errors import Overloaded
 from switchyard_sidecar.protocol.versions import Era
 
@@ -104,6 +106,8 @@ class Hub:
         self._outlook_of = outlook_of
         self._on_last = on_last
         self.pace = pace
+        self.quota: Final = Quota("open change streams", CallerLimits().streams)
+        """What each caller has of them."""
         self._served: Collection[Era] = tuple(Era)
         self._vouchers: Collection[str] = (ANONYMOUS.voucher,)
         self._subscribers: dict[Subscriber, None] = {}  # rule 6
@@ -121,14 +125,16 @@ class Hub:
         """See whether one more stream may open.
 
         Raises:
-            Overloaded: when there are too many, or no room for what the caller sees.
+            Overloaded: when there are too many, of all callers or of this one, or no room for what the caller sees.
         """
         if len(self._subscribers) >= self.pace.streams:
             raise Overloaded("Too many open change streams")
+        self.quota.check(caller.principal)
         self._outlook_of(caller)
 
     def join(self, subscriber: Subscriber) -> None:
         """Tell it from now on, and at once where there is something to tell. It has been acknowledged."""
+        self.quota.take(subscriber.caller.principal)
         self._show(subscriber)
         if subscriber.told is None and subscriber.outlook is not None:
             subscriber.told = subscriber.outlook.digest(subscriber.era)
@@ -141,6 +147,7 @@ class Hub:
     def leave(self, subscriber: Subscriber) -> None:
         """Forget it: its connection is gone."""
         del self._subscribers[subscriber]
+        self.quota.give_back(subscriber.caller.principal)
         if subscriber.alarm is not None:
             subscriber.alarm.cancel()
         if subscriber.outlook is not None:

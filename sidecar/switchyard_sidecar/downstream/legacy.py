@@ -215,7 +215,7 @@ class LegacyMethods:
             principal=session.identity if session else exchange.caller.principal,
             log_level=(state.log_level if state else None) or DEFAULT_LOG_LEVEL,
         )
-        running = attended(outlet, service.call(lane, route, call, outlet, Era.LEGACY))
+        running = attended(outlet, service.call(exchange.caller, lane, route, call, outlet, Era.LEGACY))
         held = exchange.request.get(HELD)
         try:
             return await service.legacy_calls.run(session.identity if session else None, request_id, running, held)

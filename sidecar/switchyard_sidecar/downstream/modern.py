@@ -96,7 +96,7 @@ class ModernMethods:
         principal = exchange.caller.principal
         call = calls.read_call(envelope, route, exchange.request.headers, principal=principal, log_level=None)
         outlet = Outlet(exchange, quiet_s=service.pace.quiet_s)
-        outcome = await attended(outlet, service.call(lane, route, call, outlet, Era.MODERN))
+        outcome = await attended(outlet, service.call(exchange.caller, lane, route, call, outlet, Era.MODERN))
         if isinstance(outcome, McpError):
             error = project_error(outcome, Era.MODERN)
             if outlet.stream is None:

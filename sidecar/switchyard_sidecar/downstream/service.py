@@ -15,13 +15,14 @@ import msgspec
 from switchyard_sidecar import __version__
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.part import Route
-from switchyard_sidecar.config.model import GatewayConfig
+from switchyard_sidecar.config.model import CallerLimits, GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
 from switchyard_sidecar.downstream.express import Express
 from switchyard_sidecar.downstream.http import Body
 from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.listing import ListWriter
 from switchyard_sidecar.downstream.pace import Pace
+from switchyard_sidecar.downstream.quota import Quota
 from switchyard_sidecar.downstream.relay import LegacyCalls, Outlet
 from switchyard_sidecar.downstream.results import project_result
 from switchyard_sidecar.downstream.sessions import Sessions
@@ -56,8 +57,10 @@ class Service:
     server_info: bytes = field(init=False)
     absence: Absence | None = None
     """Why there is no config to serve; ``None`` when there is one."""
-    _callers: set["asyncio.Task[object]"] = field(default_factory=set)
-    """The tasks that relay a call each."""
+    _calling: dict["asyncio.Task[object]", str] = field(default_factory=dict)
+    """The tasks that relay a call each, and whose it is: the caller's principal."""
+    _quota: Quota = field(default_factory=lambda: Quota("calls under way", CallerLimits().calls))
+    """What each caller has of them."""
     _requests: int = 0
     """Requests under way."""
     _stopping: bool = False
@@ -86,6 +89,8 @@ class Service:
                 "version": __version__,
             }
         )
+        self._quota.most = config.listener.caller_limits.calls
+        self.hub.quota.most = config.listener.caller_limits.streams
         self._writers.clear()
         if session_keys:
             self.sessions.keys = session_keys
@@ -150,17 +155,18 @@ class Service:
             return route
         raise unknown_tool(name)
 
-    async def call(self, lane: Lane, route: Route, call: ToolCall, outlet: Outlet, era: Era) -> bytes:
+    async def call(self, caller: Caller, lane: Lane, route: Route, call: ToolCall, outlet: Outlet, era: Era) -> bytes:
         """Relay a call to its backend; give its result in the caller's shape.
 
         Raises:
-            McpError: the backend's own error, -32603 when it cannot be reached, or HTTP status 503 under overload.
+            McpError: the backend's own error, -32603 when it cannot be reached, or HTTP status 503 or 429 under overload.
         """
-        caller = cast("asyncio.Task[object]", asyncio.current_task())
+        task = cast("asyncio.Task[object]", asyncio.current_task())
         started, outcome = time.monotonic(), "cancelled"
         try:
-            self._check_room()
-            self._callers.add(caller)
+            self._check_room(caller)
+            self._calling[task] = caller.principal
+            self._quota.take(caller.principal)
             answer = await lane.call(route, call, outlet)
             project = partial(project_result, backend=answer.era, caller=era, server_info=self.server_info)
             result = await aside.read(project, answer.result)
@@ -172,18 +178,19 @@ class Service:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
-            caller.uncancel()  # it was cancelled so that its caller gets an answer, which takes longer than this
+            task.uncancel()  # it was cancelled so that its caller gets an answer, which takes longer than this
             outcome = "error"
             raise _stopping() from None
         finally:
-            self._callers.discard(caller)
+            if (principal := self._calling.pop(task, None)) is not None:
+                self._quota.give_back(principal)
             self._ended.set()
             self.traffic.called(route.backend, outcome, time.monotonic() - started)
 
     @property
     def calls_running(self) -> int:
         """Calls under way."""
-        return len(self._callers)
+        return len(self._calling)
 
     def request_began(self) -> None:
         """Count a request as under way, until :meth:`request_ended`."""
@@ -203,12 +210,12 @@ class Service:
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.pace.drain_s):
-                while self._requests or self._callers or len(self.hub):
+                while self._requests or self._calling or len(self.hub):
                     self._ended.clear()
                     await self._ended.wait()
         self._stopping = True
-        for caller in self._callers:
-            caller.cancel()
+        for task in self._calling:
+            task.cancel()
 
     def _writer(self, seen: Seen, era: Era) -> ListWriter:
         """The prepared list answers of what is seen."""
@@ -217,11 +224,12 @@ class Service:
             self._writers[seen] = writers
         return writers[era]
 
-    def _check_room(self) -> None:
+    def _check_room(self, caller: Caller) -> None:
         if self._stopping:
             raise _stopping()
-        if len(self._callers) >= self.pace.calls:
+        if len(self._calling) >= self.pace.calls:
             raise Overloaded("Too many calls under way")
+        self._quota.check(caller.principal)
 
 
 def unix_now() -> int:

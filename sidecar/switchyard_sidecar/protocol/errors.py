@@ -62,3 +62,11 @@ class Overloaded(McpError):  # noqa: N818 - a state of the gateway, not a fault 
 
     def __init__(self, what: str) -> None:
         super().__init__(INTERNAL_ERROR, f"{what}; try again later", status=503)
+
+
+class CallerOverloaded(Overloaded):
+    """A limit of one caller is reached: HTTP status 429 (RFC 6585, section 4), worth trying again soon."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.status = 429
