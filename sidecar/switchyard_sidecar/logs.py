@@ -1,13 +1,14 @@
 """Structured logs on stderr: one event name, fields; JSON for machines, colours for people.
 
-Text that came from a backend or a client is untrusted: it only ever stands in a field's value, where JSON and the console
-renderer's ``repr`` escape control characters. A traceback names places in our code and nothing that stood in variables
+Text that came from a backend or a client is untrusted: it only ever stands in a field's value, where control characters and
+whatever else has no shape of its own are escaped, so that it neither begins a line nor tells a terminal anything. A traceback names places in our code and nothing that stood in variables
 there: those hold headers with credentials, and what callers sent.
 """
 
+import io
 import logging
 import sys
-from typing import Literal
+from typing import Literal, TextIO
 
 import structlog
 
@@ -22,8 +23,7 @@ def configure(form: LogFormat, level: str = "info") -> None:
         tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         finish = [structlog.processors.ExceptionRenderer(tracebacks), structlog.processors.JSONRenderer()]
     else:
-        plain = structlog.dev.plain_traceback
-        finish = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+        finish = [_escaped, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback)]
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -43,3 +43,19 @@ def configure(form: LogFormat, level: str = "info") -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def _escaped(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """The event with all texts in one line each. What holds texts is shown by its ``repr``, which escapes them."""
+    return {key: _printable(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
+def _traceback(out: TextIO, raised: structlog.typing.ExcInfo) -> None:
+    """The library's traceback, each line indented: what an exception says may have lines too, which must not look like ours."""
+    text = io.StringIO()
+    structlog.dev.plain_traceback(text, raised)
+    out.write("\n".join(f"  {_printable(line)}" for line in text.getvalue().split("\n")))
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

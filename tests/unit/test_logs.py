@@ -33,3 +33,31 @@ def test_traceback_shows_no_variables(form: LogFormat, capsys: pytest.CaptureFix
     assert written.count("ValueError") >= 2
     assert "test_logs.py" in written
     assert "s3cret" not in written
+
+
+HOSTILE = "\x1b[2Jred\x07\r\n2026-01-01 [error] forged\u202eesrever\x00"
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_text_of_strangers_begins_no_line_and_moves_no_terminal(
+    form: LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Alone, in a list, in a library's message, and in what an exception says."""
+    logs.configure(form)
+    structlog.get_logger().warning("names_look_alike", tool=HOSTILE, short="\x1b[2J", names=[HOSTILE])
+    logging.getLogger("library").error("bad request: %s", HOSTILE)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    try:
+        _fail(HOSTILE)
+    except ValueError:
+        structlog.get_logger().exception("call_failed")
+        logging.getLogger("library").exception("library_failed")
+    lines += capsys.readouterr().err.splitlines()
+    assert all(line.isprintable() for line in lines), lines
+    assert not [line for line in lines if line.startswith("2026-01-01")]
+    assert sum("forged" in line for line in lines) >= 3
+
+
+def _fail(text: str) -> None:
+    raise ValueError(text)
