@@ -2,7 +2,7 @@
 
 import pytest
 
-from switchyard_sidecar.admin.server import is_loopback
+from switchyard_sidecar.admin.server import is_called_loopback, is_loopback
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,22 @@ from switchyard_sidecar.admin.server import is_loopback
 def test_status_is_for_callers_of_this_machine_alone(address: str | None, allowed: bool) -> None:
     """By the peer's address; no name and no header counts."""
     assert is_loopback(address) is allowed
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        ("localhost:8812", True),
+        ("LocalHost", True),
+        ("127.0.0.1:8812", True),
+        ("[::1]:8812", True),
+        ("localhost.evil.example:8812", False),
+        ("127.0.0.1.evil.example", False),
+        ("evil.example", False),
+        ("10.1.2.3:8812", False),
+        ("", False),
+    ],
+)
+def test_status_is_not_for_pages_of_other_sites(host: str, allowed: bool) -> None:
+    """A page whose name was made to mean 127.0.0.1 still comes under that name."""
+    assert is_called_loopback(host) is allowed

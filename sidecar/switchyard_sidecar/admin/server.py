@@ -1,7 +1,8 @@
 """The admin port: ``/healthz``, ``/readyz``, ``/loaded``, ``/metrics``, and ``/status`` for loopback callers.
 
-Host and Origin are not checked here (kubelets probe by address), so nothing here changes anything, and ``/status``, which
-tells more than a passer-by should know, answers only callers of this machine or pod.
+Host and Origin are not checked here (kubelets probe by address), so nothing here changes anything. ``/status`` tells more than a
+passer-by should know: it answers only callers of this machine or pod, who call it by a loopback name. A browser there may run a
+stranger's page, which comes under the stranger's name (DNS rebinding).
 """
 
 import ipaddress
@@ -15,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from switchyard_sidecar.admin.metrics import StateCollector
 from switchyard_sidecar.admin.state import State
+from switchyard_sidecar.downstream.guard import LOOPBACK_NAMES, host_name
 
 SHUTDOWN_S: Final = 1.0
 
@@ -70,8 +72,8 @@ class Admin:
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _status(self, request: web.Request) -> web.Response:
-        if not is_loopback(request.remote):
-            raise web.HTTPForbidden(text="/status answers loopback only; use kubectl port-forward\n")
+        if not is_loopback(request.remote) or not is_called_loopback(request.headers.get("Host", "")):
+            raise web.HTTPForbidden(text="/status answers loopback only; use kubectl port-forward, and localhost\n")
         return _json(self._state.status)
 
 
@@ -86,3 +88,8 @@ def is_loopback(address: str | None) -> bool:
         return address is not None and ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def is_called_loopback(host: str) -> bool:
+    """Whether a Host header names this machine by what only itself is called."""
+    return host_name(host.strip().lower()) in LOOPBACK_NAMES

@@ -69,7 +69,7 @@ class Guard:
         Raises:
             McpError: with HTTP status 403.
         """
-        name = _host_name(_host(headers))
+        name = host_name(_host(headers))
         named = name in self.hosts or name == local_address
         if not named and "*" not in self.hosts:
             raise _refusal(403, "Host not allowed; add its name to spec.listener.allowedHosts of the gateway")
@@ -136,8 +136,8 @@ def _host(headers: Mapping[str, str]) -> str:
     return headers.get("Host", "").strip().lower()
 
 
-def _host_name(host: str) -> str:
-    """The name in a Host header, without its port; IPv6 keeps its brackets."""
+def host_name(host: str) -> str:
+    """The name in a Host header in lower case, without its port; IPv6 keeps its brackets."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]

@@ -173,3 +173,13 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
         before = len(backend.requests)
         await asyncio.gather(*(gw.status() for _ in range(10)), *(gw.metrics() for _ in range(10)))
         assert len(backend.requests) == before
+
+
+async def test_status_is_not_read_through_a_rebound_name(tmp_path: Path) -> None:
+    """While what kubelets and Prometheus ask for is answered under any Host."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        status, text = await fetched(gw, "/status")
+        assert (status, "backends" in text) == (403, False)
+        for path in ("/healthz", "/readyz", "/loaded", "/metrics"):
+            assert (await fetched(gw, path))[0] == 200
+        assert "tools/a" in (await gw.status())["backends"]
