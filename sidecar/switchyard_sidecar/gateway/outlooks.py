@@ -97,7 +97,8 @@ class Outlooks:
         self._config: GatewayConfig | None = None
         self._rules = Rules.of(None)
         self._by_outcome: tuple[Outlook, ...] = ()
-        self._making: asyncio.Future[View] | None = None
+        self._making: asyncio.Future[None] | None = None
+        """Done when the view that is being made in a thread has been taken over, and this is ``None`` again."""
 
     def of(self, claims: Mapping[str, JsonValue]) -> Outlook:
         """The outlook of callers with these claims, as things are now."""
@@ -167,14 +168,21 @@ class Outlooks:
             self._make(outlook, catalog)
         return outlook
 
-    def _make(self, outlook: Outlook, catalog: Catalog) -> asyncio.Future[View]:
-        before = None if outlook.seen is None else outlook.seen.view
+    def _make(self, outlook: Outlook, catalog: Catalog) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
-        self._making = loop.run_in_executor(None, views.see, catalog, outlook.tools, before)
-        self._making.add_done_callback(partial(self._made, outlook, catalog))
+        before = None if outlook.seen is None else outlook.seen.view
+        self._making = loop.create_future()
+        making = loop.run_in_executor(None, views.see, catalog, outlook.tools, before)
+        making.add_done_callback(partial(self._made, outlook, catalog, self._making))
         return self._making
 
-    def _made(self, outlook: Outlook, catalog: Catalog, made: "asyncio.Future[View]") -> None:
+    def _made(
+        self, outlook: Outlook, catalog: Catalog, done: asyncio.Future[None], made: "asyncio.Future[View]"
+    ) -> None:
         self._making = None
+        if (fault := made.exception()) is not None:
+            done.set_exception(fault)  # for whoever waits, and for the log if nobody does
+            return
         outlook.seen = Seen(catalog, made.result())
+        done.set_result(None)
         self._look_for_followers(self._lane.catalog)

@@ -1,10 +1,14 @@
 """What callers see of a gateway, by its rules: one view for all of whom the same rule decides, and never by another's rules."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
+from fakes import hostile
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool, tools
 from fakes.waiting import PATIENCE_S
@@ -75,16 +79,17 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(*names: str, rules: Visibility | None) -> AsyncIterator[Scene]:
+async def scene(*names: str, rules: Visibility | None, ttl_ms: int = 600_000) -> AsyncIterator[Scene]:
     """Run a gateway of one backend with these tools, which has been listed."""
-    backend = ModernBackend(*tools(*names), ttl_ms=600_000)
+    backend = ModernBackend(*tools(*names), ttl_ms=ttl_ms, list_changed=ttl_ms > 0)
     async with backend, asyncio.TaskGroup() as tasks, HttpPool() as http:
         gateway = Gateway(tasks, http, GatewayConfig(namespace="", name=""), Pace())
         played = Scene(gateway, backend)
         try:
             played.apply(rules)
             await gateway.shared.fresh()
-            await backend.listened()
+            if ttl_ms:
+                await backend.listened()
             yield played
         finally:
             await asyncio.gather(*gateway.retire_all(), return_exceptions=True)
@@ -158,18 +163,19 @@ async def test_change_is_published_when_what_is_followed_can_be_read() -> None:
         for team in ("red", "blue"):
             await played.seen(caller(team))
         before = [each.digest(Era.MODERN) for each in outlooks]
-        digests: asyncio.Future[list[bytes | None]] = asyncio.get_running_loop().create_future()
+        published: asyncio.Queue[list[bool]] = asyncio.Queue()
 
         def heard(lane: Lane) -> None:
             if "b-new1" in lane.catalog.routes:
-                assert all(each.seen is not None and each.seen.catalog is lane.catalog for each in outlooks)
-                digests.set_result([each.digest(Era.MODERN) for each in outlooks])
+                published.put_nowait([each.seen is not None and each.seen.catalog is lane.catalog for each in outlooks])
 
         played.gateway.on_catalog = heard
         played.backend.tools += tools("new1", "new2")
         await played.backend.notify()
         async with asyncio.timeout(PATIENCE_S):
-            after = await digests
+            assert await published.get() == [True, True]
+        assert published.empty()
+        after = [each.digest(Era.MODERN) for each in outlooks]
         assert all(old != new for old, new in zip(before, after, strict=True))
         for each in outlooks:
             each.unfollow()
@@ -207,10 +213,30 @@ async def test_catalog_is_seen_by_the_rules_of_its_own_config() -> None:
 
 async def test_request_that_waits_while_rules_change_is_answered_by_the_new_ones() -> None:
     """What was found out of its caller before it had to wait is of no use any more."""
+    async with scene("t1", "t2", rules=visibility(red="*1"), ttl_ms=0) as played:
+        gate = asyncio.Event()
+        played.backend.fail_next("tools/list", hostile.after(gate, hostile.reset()))
+        asking = asyncio.create_task(played.names(caller("red")))
+        await played.backend.received("tools/list", 2)
+        played.apply(visibility(red="*2"))
+        gate.set()
+        assert await asking == ["b-t2"]
+
+
+async def test_fault_while_a_view_is_made_is_said_to_whoever_waits() -> None:
+    """And the next one who asks gets a view."""
     async with scene(*LARGE, rules=visibility(red="*1")) as played:
-        with busy_thread() as gate:
-            asking = asyncio.create_task(played.names(caller("red")))
-            await asyncio.sleep(0)
-            played.apply(visibility(blue="*1"))
-            gate.set()
-            assert await asking == []
+        asyncio.get_running_loop().set_default_executor(Failing())
+        with pytest.raises(MemoryError):
+            await played.seen(caller("red"))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        assert (await played.names(caller("red")))[0] == "b-t0001"
+
+
+class Failing(ThreadPoolExecutor):
+    """One for which there is no room."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":  # noqa: ARG002
+        future: Future[Any] = Future()
+        future.set_exception(MemoryError())
+        return future
