@@ -41,6 +41,7 @@ from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
 from switchyard_sidecar.upstream.deadline import within
+from switchyard_sidecar.upstream.discretion import DiscreetSink, Discretion
 from switchyard_sidecar.upstream.errands import Errands
 from switchyard_sidecar.upstream.faults import BackendUnavailable, Fault, reason_of
 from switchyard_sidecar.upstream.fetch import read_list
@@ -87,6 +88,7 @@ class BackendSession:
         self.config: Final = config
         self._credentials = credentials
         self._token = token
+        self._discretion = Discretion(config, credentials, token)
         self._http = http
         self._on_change = on_change
         self._pace = pace
@@ -238,7 +240,7 @@ class BackendSession:
                 self._counters.faults += 1
                 if not answer.is_refusal:  # those may be many, and are counted
                     log.info("call_failed", backend=self.config.id, reason=answer.reason)
-            raise answer from None
+            raise self._discretion.about(answer) from None
 
     async def _relayed(self, call: ToolCall, sink: CallSink) -> CallResult:
         async with within(self.config.timeouts.connect_ms / 1000):
@@ -246,10 +248,12 @@ class BackendSession:
         wire, sessions = self._wire, self._sessions
         if wire is None or sessions is None:
             raise Fault(self._error or faults.CLOSED)
-        peer = self._peer or self._remembered(wire)
+        peer, sink = self._peer or self._remembered(wire), DiscreetSink(sink, self._discretion)
         if isinstance(peer, ModernPeer):
-            return await call_modern(peer, call, sink, self.config.timeouts, self._redefined)
-        return await call_legacy(sessions, peer, call, sink, self.config.timeouts)
+            answer = await call_modern(peer, call, sink, self.config.timeouts, self._redefined)
+        else:
+            answer = await call_legacy(sessions, peer, call, sink, self.config.timeouts)
+        return CallResult(self._discretion.within(answer.result), answer.era)
 
     def _remembered(self, wire: Wire) -> ModernPeer | LegacySession:
         """How to speak to a backend that has not answered this session yet, by what the seed knows of it."""
