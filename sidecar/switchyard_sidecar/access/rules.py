@@ -14,6 +14,7 @@ What always holds:
 import json
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,7 @@ _ALL: Final = ToolFilter()
 _NONE: Final = ToolFilter(include=())
 _SCOPE: Final = "scope"
 """The one claim whose text is a list: words with blanks between them (RFC 6749, section 3.3; RFC 8693, section 4.2)."""
+_Path = tuple[str, ...]
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 """A place in a list as RFC 6901 writes it; more digits are no place in any list."""
 
@@ -50,8 +52,14 @@ class Rules:
 
     def outcome(self, claims: Mapping[str, JsonValue]) -> int:
         """The place of the rule that decides for a caller with these claims; that of the default is after the last rule's."""
+        known: dict[_Path, AbstractSet[str | None] | None] = {}  # many rules ask for the same claim
         for place, tests in enumerate(self._rules):
-            if all(test.holds(claims) for test in tests):
+            for test in tests:
+                if test.path not in known:
+                    known[test.path] = _values(claims, test.path)
+                if not test.holds(known[test.path]):
+                    break
+            else:
                 return place
         return len(self._rules)
 
@@ -60,7 +68,7 @@ class Rules:
 class _Test:
     """One condition. ``path`` leads from the claims to the value."""
 
-    path: tuple[str, ...]
+    path: _Path
     any_of: frozenset[str]
     none_of: frozenset[str]
 
@@ -70,20 +78,24 @@ class _Test:
         path = tuple(_unescaped(token) for token in claim[1:].split("/")) if claim.startswith("/") else (claim,)
         return cls(path, frozenset(condition.any_of), frozenset(condition.none_of))
 
-    def holds(self, claims: Mapping[str, JsonValue]) -> bool:
-        value = _found(claims, self.path)
-        if value is None:
+    def holds(self, values: AbstractSet[str | None] | None) -> bool:
+        """Whether it holds of a claim with these values; see :func:`_values`."""
+        if values is None or (self.any_of and self.any_of.isdisjoint(values)):
             return False
-        if isinstance(value, str) and self.path == (_SCOPE,):
-            texts: set[str | None] = set(filter(None, value.split(" ")))
-        else:
-            texts = {_text(each) for each in (value if isinstance(value, list) else (value,))}
-        if self.any_of and self.any_of.isdisjoint(texts):
-            return False
-        return not self.none_of or (None not in texts and self.none_of.isdisjoint(texts))
+        return not self.none_of or (None not in values and self.none_of.isdisjoint(values))
 
 
-def _found(claims: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
+def _values(claims: Mapping[str, JsonValue], path: _Path) -> AbstractSet[str | None] | None:
+    """What a claim has, as conditions write it; ``None`` in it stands for what they cannot write. ``None``: it is not there."""
+    value = _found(claims, path)
+    if value is None:
+        return None
+    if isinstance(value, str) and path == (_SCOPE,):
+        return set(filter(None, value.split(" ")))
+    return {_text(each) for each in (value if isinstance(value, list) else (value,))}
+
+
+def _found(claims: Mapping[str, JsonValue], path: _Path) -> JsonValue:
     """The value a path leads to; ``None`` where it leads nowhere, or to ``null``."""
     value = claims.get(path[0])
     for token in path[1:]:

@@ -4,7 +4,6 @@ Sources: 2026-07-28 ``server/discover``, ``server/tools``, ``basic/patterns/subs
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -78,7 +77,7 @@ class ModernMethods:
         cursor = calls.requested_cursor(exchange.envelope.params)
         answer = await exchange.answer(await self._service.list_tools(exchange.caller, Era.MODERN, request_id, cursor))
         if cursor is None and isinstance(answer, Reply):
-            answer.again = partial(self._service.list_again, exchange.caller, Era.MODERN)
+            answer.again = self._service.again(exchange.caller, Era.MODERN)
         return answer
 
     async def _listen(self, exchange: Exchange, request_id: bytes) -> Answer:

@@ -17,7 +17,7 @@ from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.part import Route
 from switchyard_sidecar.config.model import CallerLimits, GatewayConfig
 from switchyard_sidecar.downstream.calls import find_route, unknown_tool
-from switchyard_sidecar.downstream.express import Express
+from switchyard_sidecar.downstream.express import Again, Express
 from switchyard_sidecar.downstream.http import Body
 from switchyard_sidecar.downstream.hub import Hub
 from switchyard_sidecar.downstream.listing import ListWriter
@@ -122,14 +122,23 @@ class Service:
         seen = lane.outlooks.warm(caller.claims) or await lane.outlooks.fresh(caller.claims)
         return self._writer(seen, era).write(request_id, cursor, lane.ttl_ms())
 
-    def list_again(self, caller: Caller, era: Era, request_id: bytes, most_bytes: int) -> tuple[bytes, ...] | None:
-        """Answer ``tools/list`` and count it, if that takes neither waiting nor more than ``most_bytes``."""
+    def again(self, caller: Caller, era: Era) -> Again | None:
+        """How to answer ``tools/list`` once more, from what the caller sees then; ``None``: it has to be found out anew."""
+        try:
+            return partial(self._list_again, caller, self.outlook(caller), era)
+        except Overloaded:
+            return None
+
+    def _list_again(
+        self, caller: Caller, outlook: Outlook, era: Era, request_id: bytes, most_bytes: int
+    ) -> tuple[bytes, ...] | None:
+        """Answer and count it, if that takes neither waiting nor more than ``most_bytes``, and the caller sees by this still."""
         started = time.monotonic()
         try:
             lane = self.gateway.lane(caller)
         except Overloaded:
             return None
-        if (seen := lane.outlooks.warm(caller.claims)) is None:
+        if lane is not outlook.lane or (seen := outlook.warm()) is None:
             return None
         body = self._writer(seen, era).write(request_id, None, lane.ttl_ms())
         if sum(map(len, body)) > most_bytes:

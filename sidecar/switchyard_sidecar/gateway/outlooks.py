@@ -54,7 +54,7 @@ class Outlook:
         self.retired = False
         """Whether another config is in force: its callers are to look for what they see now."""
         self.followers = 0
-        self._lane = lane
+        self.lane: Final = lane
         self._followed = followed
 
     def look(self, catalog: Catalog) -> Seen | None:
@@ -67,9 +67,14 @@ class Outlook:
             self.seen = Seen(catalog, views.see(catalog, self.tools, before))
         return self.seen
 
+    def warm(self) -> Seen | None:
+        """What is seen, if it is fresh, and seen this way still, and there is nothing to wait for."""
+        catalog = self.lane.warm()
+        return None if catalog is None or self.retired else self.look(catalog)
+
     def digest(self, era: Era) -> bytes | None:
         """Differs when anything differs that a client of this era can see; ``None``: nothing has been seen yet."""
-        catalog = self._lane.catalog  # which may be of another config than a moment ago
+        catalog = self.lane.catalog  # which may be of another config than a moment ago
         if not self.retired:
             self.look(catalog)
         if self.seen is None:
@@ -79,13 +84,13 @@ class Outlook:
     def follow(self) -> None:
         """Somebody is to be told of changes: each catalog is looked at without being asked for, until :meth:`unfollow`."""
         self.followers += 1
-        self._lane.follow()
+        self.lane.follow()
         self._followed()
 
     def unfollow(self) -> None:
         """See :meth:`follow`."""
         self.followers -= 1
-        self._lane.unfollow()
+        self.lane.unfollow()
 
 
 class Outlooks:
