@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
+from secrets import token_bytes
 from typing import Final
 
 from apiserver.client import ALIASES, BACKENDS, GATEWAYS, SECRETS, Client, Object
@@ -11,6 +13,8 @@ from apiserver.declared import SOON_S, Children, alias, backend, bearer, credent
 from apiserver.replica import replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
+from integration.secrecy.scanner import Scanner
+from unit.operator.pem import CERTIFICATE
 
 TOKENS: Final = ("t0ken-of-a-bearer", "t0ken-of-a-header", "t0ken-of-a-caller", "t0ken-that-is-\nno-header")
 """The last cannot be a header, which somebody has to be told."""
@@ -83,3 +87,41 @@ async def revision(children: Children) -> str:
     config = await children.config()
     assert config is not None
     return str(config["backends"][0]["auth"]["credential"]["revision"])
+
+
+async def test_a_key_is_in_secrets_alone(api_server: ApiServer, client: Client, namespace: str) -> None:
+    """Of a client certificate, good or not, and the keys that the operator makes: not even its beginning is anywhere else."""
+    line = b64encode(token_bytes(48)).decode()
+    key = f"-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----\n".encode()
+    unusable = b64encode(token_bytes(48))
+    for name, content in (("good", key), ("bad", unusable)):
+        data = {"tls.crt": b64encode(CERTIFICATE).decode(), "tls.key": b64encode(content).decode()}
+        secret = credential(name, "") | {"type": "kubernetes.io/tls", "data": data}
+        await client.create(SECRETS, namespace, secret)
+        await client.create(BACKENDS, namespace, backend(name, tls={"clientCertificateRef": {"name": name}}))
+    await client.create(GATEWAYS, namespace, gateway("main", "good", "bad", mode="Deployment"))
+    flags = ("--log-level=debug", "--probes=Local", "--sidecar-image=registry.example/sidecar:1")
+    async with replica(api_server.kubeconfig(), *flags, namespace=namespace) as operator:
+        children = Children(client, namespace, "main")
+        await children.serve("http://good.example/mcp", None)
+        files = await children.files()
+        made = {
+            name: content
+            for name, content in files.items()
+            if name.startswith("cred_") and content != CERTIFICATE + key
+        }
+        assert {name.partition("-")[0] for name in made} == {"cred_key", "cred_session"}
+        await operator.idle()
+        _, metrics = await operator.answers("/metrics")
+        said = json.dumps(operator.said)
+    places = {"log": said.encode(), "metrics": metrics.encode()}
+    async for path, item in everything(client, namespace):
+        if "/secrets" not in path:
+            name = f"{path.rpartition('/')[2]} {item['metadata']['name']}"
+            places[name] = json.dumps(item).encode()
+    assert "InvalidCertificate" in "".join(map(bytes.decode, places.values()))
+    keys = {"good": key, "bad": unusable, **{name: b64encode(content) for name, content in made.items()}}
+    assert Scanner(keys).find(places) == []
+    raw = {name: content.hex().encode() for name, content in made.items()}
+    assert Scanner(raw).find(places) == []
+    assert Scanner({"planted": b"registry.example/sidecar"}).find(places)  # it would have been found
