@@ -27,6 +27,8 @@ _WHY: Final[tuple[tuple[type[Exception], str], ...]] = (
     (exceptions.MissingRequiredClaimError, "The token lacks a claim it must have: exp, iss, aud and sub"),
     (exceptions.InvalidSignatureError, "The token's signature is wrong"),
 )
+_UNREADABLE: Final = (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError)
+"""What comes of a token that holds something else than it should, such as a date beyond all calendars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def read(text: str) -> Presented:
     """
     try:
         parts = jwt.decode_complete(text, options={"verify_signature": False})
-    except (jwt.PyJWTError, ValueError, RecursionError):
+    except _UNREADABLE:
         raise invalid_token("The token is not one that is accepted here") from None
     header, claims = parts["header"], parts["payload"]
     issuer, algorithm = claims.get("iss"), header.get("alg")
@@ -68,7 +70,7 @@ def verified(presented: Presented, keys: Sequence[Key], terms: Terms) -> Caller:
             return _caller(presented.text, key, terms)
         except exceptions.InvalidSignatureError as error:
             refusal = _refusal(error)
-        except (jwt.PyJWTError, ValueError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise _refusal(error) from None
     raise refusal
 
