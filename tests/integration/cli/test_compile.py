@@ -226,7 +226,8 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         (["compile", "-f", "a", "--gateway", "a/b/c"], "'a/b/c' is not of the form NAMESPACE/NAME"),
         (["run", "-f", "a", "--port", "70000"], "'70000' is no port: a number from 0 to 65535"),
         (["run", "-f", "a", "--path", "mcp"], "'mcp' does not begin with '/'"),
-        (["pin"], "invalid choice: 'pin'"),
+        (["pin"], "the following arguments are required: -f/--file"),
+        (["pim"], "invalid choice: 'pim'"),
     ],
 )
 def test_wrong_arguments_are_said_with_usage(arguments: list[str], complaint: str) -> None:
