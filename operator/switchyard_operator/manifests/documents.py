@@ -1,7 +1,8 @@
 """YAML text to plain values that remember their places.
 
 The grammar is PyYAML's. On top of it: a mapping's keys are strings and stand once, a timestamp stays text, and nothing is built
-but what JSON knows. Values are those of YAML 1.1, as ``kubectl`` reads it.
+but what JSON knows. Values are those of YAML 1.1, as ``kubectl`` reads it. What anchors stand for is bounded: whoever reads values
+does not see anchors any more, and a few lines of them could mean more values than there are atoms ("billion laughs").
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,11 @@ import yaml
 
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.manifests.faults import Fault, Place
+
+MAX_REPEATED: Final = 100_000
+"""Values in one document that are written elsewhere in it."""
+MAX_INT_BITS: Final = 1024
+"""Of a whole number: what any other number may mean at most (IEEE 754). Python refuses to write much larger ones."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXT_TAGS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}value"})
@@ -79,15 +85,32 @@ class _Reading:
         self.faults: list[Fault] = []
         self._built: dict[int, Any] = {}
         self._open: set[int] = set()
+        self._sizes: dict[int, int] = {}
+        self._size = 0  # of all that was read, in values, with each anchor's as often as it is used
+        self._repeated = 0
 
     def value(self, node: yaml.Node) -> Any:
         if id(node) in self._open:
             return self._fault(node, "an anchor that contains itself cannot be read")
-        if id(node) not in self._built:
+        if id(node) in self._built:
+            self._repeat(node)
+        else:
+            before = self._size
             self._open.add(id(node))
             self._built[id(node)] = self._build(node)
             self._open.discard(id(node))
+            self._size += 1
+            self._sizes[id(node)] = self._size - before
         return self._built[id(node)]
+
+    def _repeat(self, node: yaml.Node) -> None:
+        was_too_much, size = self._repeated > MAX_REPEATED, self._sizes[id(node)]
+        self._size += size
+        self._repeated += size
+        if self._repeated > MAX_REPEATED and not was_too_much:
+            self._fault(
+                node, f"is repeated until anchors stand for more than {MAX_REPEATED} values: write out what is meant"
+            )
 
     def _build(self, node: yaml.Node) -> Any:
         match node:
@@ -134,12 +157,18 @@ class _Reading:
                 case "bool":
                     return _SCALARS.construct_yaml_bool(node)
                 case "int":
-                    return _SCALARS.construct_yaml_int(node)
+                    return self._int(node)
                 case "float":
                     return _SCALARS.construct_yaml_float(node)
         except (ValueError, KeyError, IndexError):
             return self._fault(node, "cannot be read as what it looks like: put it in quotes")
         return self._fault(node, f"the tag {node.tag} is not understood; remove it")
+
+    def _int(self, node: yaml.ScalarNode) -> Any:
+        value = _SCALARS.construct_yaml_int(node)
+        if value.bit_length() > MAX_INT_BITS:
+            return self._fault(node, "is a larger number than anything can mean: put it in quotes")
+        return value
 
     def _text(self, node: yaml.ScalarNode) -> Any:
         # JSON writes characters beyond U+FFFF as two escapes, which YAML leaves as two halves.

@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One mistake. ``str()`` is the line that users see; it contains no secret."""
+    """One mistake. ``str()`` is the line that users see: it is one line, moves no terminal, and contains no secret."""
 
     place: Place
     message: str
@@ -32,4 +32,5 @@ class Fault:
 
     def __str__(self) -> str:
         said = f"{self.value}: {self.message}" if self.value else self.message
-        return ": ".join(filter(None, (str(self.place), self.object, dotted(self.field), said)))
+        line = ": ".join(filter(None, (str(self.place), self.object, dotted(self.field), said)))
+        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)

@@ -4,6 +4,7 @@ import pytest
 
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.manifests.documents import Document, documents
+from switchyard_operator.manifests.faults import Fault, Place
 
 
 def read(text: str | bytes, file: str = "a.yaml") -> tuple[list[object], list[str]]:
@@ -74,11 +75,32 @@ def test_json_may_be_indented_with_tabs_and_escape_as_json_does() -> None:
     assert read('{\n\t"a": "\\ud83d\\ude00",\n\t"b": "x\\ty"}', "a.json") == ([{"a": "😀", "b": "x\ty"}], [])
 
 
-def test_an_anchor_used_many_times_costs_no_more_than_once() -> None:
-    """Sixty levels of doubling would be 2**60 values if they were built one by one."""
-    lines = ["l0: &l0 [x]", *(f"l{n}: &l{n} [*l{n - 1}, *l{n - 1}]" for n in range(1, 60))]
+@pytest.mark.parametrize("levels", [60, 10_000])
+def test_anchors_that_stand_for_too_much_are_refused(levels: int) -> None:
+    """Sixty levels of doubling are 2**60 values to whoever reads them one by one. It is said where it becomes too much, once."""
+    lines = ["l0: &l0 [x]", *(f"l{n}: &l{n} [*l{n - 1}, *l{n - 1}]" for n in range(1, levels))]
     values, faults = read("\n".join(lines))
-    assert (len(values), faults) == (1, [])
+    too_much = "a.yaml:15:6: is repeated until anchors stand for more than 100000 values: write out what is meant"
+    assert (values, faults) == ([], [too_much])
+
+
+def test_anchors_that_stand_for_much_are_read() -> None:
+    """As somebody might use them: one text in thousands of places."""
+    values, faults = read("a: &a {b: c, d: [e]}\nall: [" + ", ".join(["*a"] * 10_000) + "]")
+    assert faults == []
+    assert values == [{"a": {"b": "c", "d": ["e"]}, "all": [{"b": "c", "d": ["e"]}] * 10_000}]
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 257, "1:" * 200 + "1", "9" * 400])
+def test_a_number_beyond_all_bounds_is_refused(number: str) -> None:
+    """Python would not even say what it is."""
+    assert read(f"a: {number}") == ([], ["a.yaml:1:4: is a larger number than anything can mean: put it in quotes"])
+
+
+def test_what_is_said_of_a_file_moves_no_terminal() -> None:
+    """It is one line, whatever stands there."""
+    fault = Fault(Place("a\x1b.yaml", 1, 2), "must be \u202eb", "MCPBackend ns/a", ("spec", "x\n"), '"\x1b[2J\r\n"')
+    assert str(fault) == r'a\x1b.yaml:1:2: MCPBackend ns/a: spec["x\n"]: "\x1b[2J\r\n": must be \u202eb'
 
 
 @pytest.mark.parametrize(
