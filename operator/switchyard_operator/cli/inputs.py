@@ -4,6 +4,7 @@ from switchyard_operator.api.resource import Key
 from switchyard_operator.cli.absent import completed
 from switchyard_operator.cli.unusable import UnusableInput
 from switchyard_operator.compile.reports import Report
+from switchyard_operator.manifests.faults import one_line
 from switchyard_operator.manifests.load import Manifests, load
 from switchyard_operator.manifests.sources import Sources
 
@@ -39,7 +40,7 @@ def only_gateway(manifests: Manifests, wanted: Key | None) -> Key:
 def describe(report: Report, manifests: Manifests) -> str:
     """A report as a line for people, with the place where its field stands and, where a name leads nowhere, the nearest one."""
     place = manifests.place(report.object, report.field)
-    return f"{report.severity.lower()}: {f'{place}: ' if place else ''}{completed(report, manifests)}"
+    return one_line(f"{report.severity.lower()}: {f'{place}: ' if place else ''}{completed(report, manifests)}")
 
 
 def describe_unused(manifests: Manifests) -> list[str]:
@@ -47,7 +48,7 @@ def describe_unused(manifests: Manifests) -> list[str]:
     if not manifests.unused:
         return []
     kinds = ", ".join(f"{count} {kind}" for kind, count in manifests.unused.items())
-    return [f"note: not used here: {kinds}"]
+    return [one_line(f"note: not used here: {kinds}")]
 
 
 def _names(keys: list[Key]) -> str:

@@ -32,5 +32,9 @@ class Fault:
 
     def __str__(self) -> str:
         said = f"{self.value}: {self.message}" if self.value else self.message
-        line = ": ".join(filter(None, (str(self.place), self.object, dotted(self.field), said)))
-        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
+        return one_line(": ".join(filter(None, (str(self.place), self.object, dotted(self.field), said))))
+
+
+def one_line(text: str) -> str:
+    """A text with whatever is no visible character escaped: it begins no line, moves no terminal, and gives CI no command."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

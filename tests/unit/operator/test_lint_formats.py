@@ -60,3 +60,10 @@ def test_annotations_are_escaped_as_github_reads_them() -> None:
         "::warning title=Invalid,file=a.yaml::is not text in UTF-8 (byte 0) [Invalid]",
         "::notice title=TooLarge::MCPGateway agents/main: is large [TooLarge]",
     ]
+
+
+def test_text_moves_no_terminal() -> None:
+    """A pull request may have files with anything in them, and in their names."""
+    hostile = Finding(Severity.ERROR, Place("a\x1b[2J\n.yaml"), "MCPGateway a\u202eb", "", "Invalid", "is no \x9b31m")
+    first, *_ = text([hostile])
+    assert first == r"error: a\x1b[2J\n.yaml: MCPGateway a b: is no  31m [Invalid]"

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from switchyard_operator.cli.lint.findings import Finding
 from switchyard_operator.compile.reports import Severity
+from switchyard_operator.manifests.faults import one_line
 
 Format: TypeAlias = Callable[[Sequence[Finding]], Iterator[str]]
 
@@ -16,7 +17,7 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 def text(findings: Sequence[Finding]) -> Iterator[str]:
     """A line for each, as the other commands say them, and one that counts them."""
     for each in findings:
-        yield f"{each.severity.lower()}: {f'{each.place}: ' if each.place else ''}{each.said}"
+        yield one_line(f"{each.severity.lower()}: {f'{each.place}: ' if each.place else ''}{each.said}")
     counts = Counter(each.severity for each in findings)
     yield ", ".join(f"{counts[each]} {each.lower()}{'' if counts[each] == 1 else 's'}" for each in Severity)
 
