@@ -84,9 +84,9 @@ def test_principal_is_who_and_not_which_token() -> None:
         ({"exp": True}, "not valid|expired"),
         ({"exp": float("inf")}, "not valid"),
         ({"exp": {"a": 1}}, "not valid"),
-        ({"nbf": time.time() + 600}, "not valid yet"),
+        ({"nbf": time.time() + 86_400}, "not valid yet"),
         ({"nbf": "soon"}, "not valid"),
-        ({"iat": time.time() + 600}, "not valid yet"),
+        ({"iat": time.time() + 86_400}, "not valid yet"),
         ({"iss": ISSUER + "/"}, "not valid"),
         ({"aud": "other"}, "meant for others"),
         ({"aud": ["other", AUDIENCE + "/"]}, "meant for others"),
@@ -106,9 +106,10 @@ def test_claim_that_is_wrong_makes_a_token_invalid(claims: dict[str, Any], why: 
     assert any(each in denied.message for each in why.split("|"))
 
 
-@pytest.mark.parametrize("claims", [{"lasts_s": -29}, {"nbf": time.time() + 20}, {"iat": time.time() + 20}])
-def test_clocks_may_differ_by_the_leeway(claims: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("claim", "away_s"), [("exp", -20), ("nbf", 20), ("iat", 20)])
+def test_clocks_may_differ_by_the_leeway(claim: str, away_s: float) -> None:
     """And not where there is none."""
+    claims = {claim: time.time() + away_s}
     assert judged(signed(**claims)).principal
     assert refusal(signed(**claims), terms(leewayMs=0)).error == "invalid_token"
 
