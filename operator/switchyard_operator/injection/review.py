@@ -33,7 +33,7 @@ def request_in(body: bytes) -> Request:
     """
     try:
         review = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotAReview(f"the body is no JSON: {error}") from error
     request = review.get("request") if isinstance(review, dict) else None
     if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
