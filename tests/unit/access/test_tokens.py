@@ -109,7 +109,7 @@ def test_claim_that_is_wrong_makes_a_token_invalid(claims: dict[str, Any], why: 
 @pytest.mark.parametrize(("claim", "away_s"), [("exp", -20), ("nbf", 20), ("iat", 20)])
 def test_clocks_may_differ_by_the_leeway(claim: str, away_s: float) -> None:
     """And not where there is none."""
-    claims = {claim: time.time() + away_s}
+    claims: dict[str, Any] = {claim: time.time() + away_s}
     assert judged(signed(**claims)).principal
     assert refusal(signed(**claims), terms(leewayMs=0)).error == "invalid_token"
 
