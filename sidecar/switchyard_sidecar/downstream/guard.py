@@ -19,6 +19,8 @@ LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 EXPOSED: Final = "Mcp-Session-Id, WWW-Authenticate, Retry-After"
 PREFLIGHT_AGE_S: Final = 600
 
+_HOST: Final = re.compile(r"[ \t]*(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?[ \t]*")
+"""``uri-host [ ":" port ]`` (RFC 9110, section 7.2), as far as hosts are called so in practice."""
 _HEADER_LIST: Final = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,4096}$")
 
 
@@ -49,7 +51,7 @@ class Guard:
         """Refuse what must not be answered.
 
         Raises:
-            McpError: with the HTTP status to answer: 404 (path), 403 (Host, Origin), 405 (method).
+            McpError: with the HTTP status to answer: 404 (path), 400 (no Host), 403 (Host, Origin), 405 (method).
         """
         if path not in self.paths:
             raise _refusal(404, f"Nothing is served at this path; the MCP endpoint is {min(self.paths, key=len)}")
@@ -67,8 +69,10 @@ class Guard:
         """Refuse a Host that is not ours; say whether it is known by name, and not only let pass.
 
         Raises:
-            McpError: with HTTP status 403.
+            McpError: with HTTP status 403; 400 for what is no host at all, and must not get into what we say of ourselves.
         """
+        if not _HOST.fullmatch(headers.get("Host", "")):
+            raise _refusal(400, "Bad request: Host is malformed")
         name = host_name(_host(headers))
         named = name in self.hosts or name == local_address
         if not named and "*" not in self.hosts:
@@ -93,7 +97,8 @@ class Guard:
         return preflight(headers, self.methods, self.fields(headers))
 
     def _allows(self, origin: str) -> bool:
-        return "*" in self.origins or origin.lower() in self.origins
+        # What is no ASCII is no origin (RFC 6454, section 6.2), and could not be written into an answer.
+        return origin.isascii() and ("*" in self.origins or origin.lower() in self.origins)
 
 
 def preflight(
