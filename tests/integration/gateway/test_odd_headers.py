@@ -24,10 +24,12 @@ HOSTS = (
 )  # fmt: skip
 
 
-async def answered(url: str, *lines: bytes, method: bytes = b"POST", path: bytes = b"/mcp") -> tuple[int, list[bytes]]:
+async def answered(
+    url: str, *lines: bytes, method: bytes = b"POST", path: bytes = b"/mcp", body: bytes = b""
+) -> tuple[int, list[bytes]]:
     """Status and header lines that come back for a request with these lines; the head must be one that HTTP allows."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split("/")[2].rpartition(":")[2]))
-    writer.write(b"\r\n".join([b"%b %b HTTP/1.1" % (method, path), *lines, b"Connection: close", b"", b""]))
+    writer.write(b"\r\n".join([b"%b %b HTTP/1.1" % (method, path), *lines, b"Connection: close", b"", body]))
     async with asyncio.timeout(PATIENCE_S):
         answer = await reader.read()
     writer.close()
@@ -59,6 +61,34 @@ async def test_any_host_is_named_in_a_challenge_or_refused(
                     challenge
                 )
         assert (await gw.modern.list()).status == 401
+
+
+NAMES = (
+    b"Accept", b"Accept-Encoding", b"Access-Control-Request-Headers", b"Authorization", b"Content-Encoding", b"Content-Type", b"Cookie",
+    b"Expect", b"Last-Event-ID", b"MCP-Protocol-Version", b"Mcp-Method", b"Mcp-Name", b"Mcp-Param-A", b"Mcp-Session-Id", b"User-Agent",
+    b"X-Forwarded-For",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value", [b"\xff", b"\xed\xa0\x80", "\u2028\u212a".encode(), b"\t", b"=?base64?/w==?=", b'"\\']
+)
+async def test_no_value_of_any_header_is_beyond_us(tmp_path: Path, value: bytes) -> None:
+    """Each request is answered, with JSON where there is a body, and the connection is not just closed."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"one": backend}) as gw:
+        await gw.modern.list()
+        for method, params in (
+            ("tools/list", {}),
+            ("tools/call", {"name": "a"}),
+            ("subscriptions/listen", {"notifications": 1}),
+        ):
+            body, good = gw.modern.frame(method, params)
+            own = {name.encode().lower(): text.encode() for name, text in good.items() if text is not None}
+            for name in NAMES:
+                fields = {**own, name.lower(): value, b"content-length": b"%d" % len(body), b"host": b"localhost"}
+                lines = [each + b": " + text for each, text in fields.items()]
+                status, _ = await answered(gw.url, *lines, body=body)
+                assert status in {200, 400, 406, 415, 417}, (method, name, status)
 
 
 @pytest.mark.parametrize(
