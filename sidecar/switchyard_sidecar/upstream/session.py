@@ -35,7 +35,7 @@ from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.config.model import Backend, Transport
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
-from switchyard_sidecar.upstream import faults
+from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.admission import Admission, Share
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
@@ -253,7 +253,7 @@ class BackendSession:
             answer = await call_modern(peer, call, sink, self.config.timeouts, self._redefined)
         else:
             answer = await call_legacy(sessions, peer, call, sink, self.config.timeouts)
-        return CallResult(self._discretion.within(answer.result), answer.era)
+        return CallResult(await aside.read(self._discretion.within, answer.result), answer.era)
 
     def _remembered(self, wire: Wire) -> ModernPeer | LegacySession:
         """How to speak to a backend that has not answered this session yet, by what the seed knows of it."""
