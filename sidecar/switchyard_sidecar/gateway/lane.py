@@ -261,7 +261,7 @@ class Lane:
             else:
                 self._ttl_until = min(self._ttl_until, now + contribution / 1000)
                 self._fresh_until = min(self._fresh_until, session.fresh_until)
-        if self._awaited():  # not a list to be served, however fresh: it is for fresh() to say why
+        if self._awaited():  # not a list to be served, however fresh: it is for check_policy() to say why
             self._fresh_until = 0.0
 
     def _missing(self) -> dict[str, str]:

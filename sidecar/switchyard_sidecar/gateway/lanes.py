@@ -204,9 +204,8 @@ def _identity(caller: Caller) -> bytes:
     """What two callers have in common exactly if one may see what was fetched with the other's token."""
     lasting = {name: value for name, value in caller.claims.items() if name not in OF_ONE_TOKEN}
     entitled = (caller.principal, sorted(caller.audiences), lasting)
-    return hashlib.sha256(
-        json.dumps(entitled, sort_keys=True).encode()
-    ).digest()  # which writes all that a token may hold
+    text = json.dumps(entitled, sort_keys=True)  # which writes all that a token may hold
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:
