@@ -136,7 +136,7 @@ class Sidecar:
         self._server = Server(self._endpoint.handle, pace.clients, self._service.express)
         most = min(pace.clients.connections, files.for_clients())
         self._accepting = Accepting(self._server, most, streams=lambda: len(self._service.hub))
-        self.state = State(self.gateway, self._service, bodies, self._accepting)
+        self.state = State(self.gateway, self._authenticator, self._service, bodies, self._accepting)
 
     def apply(self, loaded: Loaded) -> None:
         """Take over a config that was read, whole."""
@@ -149,6 +149,7 @@ class Sidecar:
         self._http.admits = addresses.Guard(config.egress.allowed_addresses).admits
         self.gateway.apply(self._applied)
         waiting = sorted(name for name, backend in self._applied.backends.items() if backend.waiting)
+        waiting += self._applied.authentication.waiting if self._applied.authentication else ()
         self.state.applied(waiting)
         log.info(
             "config_applied", gateway=f"{config.namespace}/{config.name}", hash=config.config_hash, waiting=waiting

@@ -1,6 +1,7 @@
 """Gauges of the present state, read when Prometheus asks. Counters of requests and calls are the endpoint's own."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry
@@ -75,7 +76,25 @@ class StateCollector(Collector):
             "Tasks of the event loop: they come and go with backends, streams, calls and connections.",
             len(asyncio.all_tasks()),
         )
+        yield from self._issuers()
         yield from self._backends()
+
+    def _issuers(self) -> Iterator[Metric]:
+        keys = GaugeMetricFamily(
+            "switchyard_issuer_keys", "Usable keys of an issuer; none where they are not known.", labels=["issuer"]
+        )
+        up = GaugeMetricFamily(
+            "switchyard_issuer_keys_up", "1 while the last read of an issuer's keys succeeded.", labels=["issuer"]
+        )
+        age = GaugeMetricFamily(
+            "switchyard_issuer_keys_age_seconds", "Time since an issuer's keys were last read.", labels=["issuer"]
+        )
+        for each in self._state.authenticator.health:
+            keys.add_metric([each.issuer], each.keys or 0)
+            up.add_metric([each.issuer], each.keys is not None and each.last_error is None)
+            if each.read_at is not None:
+                age.add_metric([each.issuer], max(0.0, time.time() - each.read_at))
+        yield from (keys, up, age)
 
     def _backends(self) -> Iterator[Metric]:
         up = GaugeMetricFamily(

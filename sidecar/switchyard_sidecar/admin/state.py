@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from switchyard_sidecar import __version__
+from switchyard_sidecar.access.authenticator import Authenticator
 from switchyard_sidecar.admin import latencies
 from switchyard_sidecar.admin.shown import shown
 from switchyard_sidecar.config.model import FORMAT
@@ -19,6 +20,7 @@ class State:
     """State of one sidecar. Reading it has no effect on what is served."""
 
     gateway: Gateway
+    authenticator: Authenticator
     service: Service
     bodies: Bodies
     accepting: Accepting
@@ -34,7 +36,7 @@ class State:
     _present: bool = False
 
     def applied(self, waiting: list[str]) -> None:
-        """A config was applied; the named backends wait for their credentials."""
+        """A config was applied; the named backends, issuers and static tokens wait for their credentials."""
         self.generation += 1
         self.refusal = None
         self._waiting = tuple(waiting)
@@ -71,6 +73,7 @@ class State:
                 "waitingForCredentials": list(self._waiting),
             },
             "backends": self._backends(),
+            "issuers": shown(self.authenticator.health),
             "tools": {"modern": len(catalog.modern.names), "legacy": len(catalog.legacy.names)},
             "leftOut": shown(catalog.left_out),
             "conflicts": shown(catalog.conflicts),

@@ -70,7 +70,7 @@ class AppliedAuthentication:
     issuers: tuple[AppliedIssuer, ...]
     tokens: tuple[AppliedToken, ...]
     waiting: tuple[str, ...]
-    """Names of issuers and tokens whose files have not arrived."""
+    """The issuers and tokens whose files have not arrived, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
         if issuer.ca is None or ca is not None:
             issuers.append(AppliedIssuer(issuer, ca))
             continue
-        waiting.append(issuer.issuer)
+        waiting.append(f"issuer {issuer.issuer}")
         issuers.append(known_issuers.get(issuer.issuer) or AppliedIssuer(issuer, waiting=True))
     for token in section.tokens:
         secret = new.credentials.get(token.credential.file)
@@ -139,7 +139,7 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
             # The line end that editors and ``echo`` put into secrets is not part of it.
             tokens.append(AppliedToken(token, secret.decode("latin-1").strip()))
             continue
-        waiting.append(token.name)
+        waiting.append(f"token {token.name}")
         tokens += [known_tokens[token.name]] if token.name in known_tokens else []
     return AppliedAuthentication(tuple(issuers), tuple(tokens), tuple(waiting))
 

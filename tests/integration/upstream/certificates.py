@@ -19,7 +19,7 @@ class Certificates:
     folder: Path
 
     def server(self, *, wants_client: bool) -> ssl.SSLContext:
-        """A server's context, for the name ``backend.test``."""
+        """A server's context, for its name."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.folder / "server.pem", self.folder / "server.key")
         if wants_client:
@@ -28,7 +28,7 @@ class Certificates:
         return context
 
 
-def make(folder: Path) -> Certificates:
+def make(folder: Path, server_name: str = "DNS:backend.test") -> Certificates:
     """Make all of them; skips the test where there is no ``openssl``."""
     if shutil.which("openssl") is None:
         missing("there is no openssl program")
@@ -37,7 +37,7 @@ def make(folder: Path) -> Certificates:
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 2"
         " -keyout ca.key -out ca.pem",
     )
-    for name, extension in (("server", "subjectAltName=DNS:backend.test"), ("client", "extendedKeyUsage=clientAuth")):
+    for name, extension in (("server", f"subjectAltName={server_name}"), ("client", "extendedKeyUsage=clientAuth")):
         (folder / f"{name}.ext").write_text(extension)
         _openssl(
             folder,
