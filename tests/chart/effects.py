@@ -299,6 +299,7 @@ EFFECTS: Final[list[Effect]] = [
         {
             "Certificate/switchyard-webhook spec.secretName": "switchyard-webhook-certificates",
             "Certificate/switchyard-webhook spec.dnsNames": ["switchyard-webhook.switchyard-system.svc"],
+            "Certificate/switchyard-webhook spec.usages": ["digital signature", "server auth"],
             "MutatingWebhookConfiguration/switchyard metadata.annotations[cert-manager.io/inject-ca-from]": (
                 "switchyard-system/switchyard-webhook"
             ),
