@@ -4,31 +4,50 @@ import asyncio
 import contextlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from fakes.gateway import Backends, section, write_config
+from fakes.issuer import AUDIENCE, SigningKey, good_claims, key_set
 from fakes.modern import ModernBackend
 from fakes.ordinary import tools
 from fakes.waiting import PATIENCE_S, eventually
 from fuzz.texts import budget, damaged
+from switchyard_sidecar.access.keys import KeySet
 from switchyard_sidecar.config.load import Loaded, load
 from switchyard_sidecar.downstream import pace as downstream_pace
 from switchyard_sidecar.serving import Pace, Sidecar
 from switchyard_sidecar.upstream.http import HttpPool
 
+KEYS: Final = [SigningKey.make("old"), SigningKey.make("new", "EdDSA")]
+ISSUER: Final = "https://issuer.example"
+
+
+def trusting(*keys: SigningKey) -> dict[str, Any]:
+    """Authentication by tokens that these keys have signed."""
+    return {"issuers": [{"issuer": ISSUER, "audiences": [AUDIENCE], "jwks": key_set(keys)}]}
+
+
+VISIBILITY: Final = {"rules": [{"when": [{"claim": "team", "anyOf": ["a"]}], "tools": {"include": ["a__a"]}}]}
 CONFIGS: Final[Sequence[dict[str, Any]]] = (
     {},
     {"pageSize": 1},
     {"order": "Backend"},
     {"listener": {"allowedHosts": ["a.example"], "allowedOrigins": ["https://a.example"]}},
     {"protocols": ["Legacy"]},
+    {"authentication": trusting(*KEYS)},
+    {"authentication": trusting(KEYS[1])},
+    {"authentication": trusting(*KEYS), "visibility": VISIBILITY},
+    {"authentication": trusting(*KEYS), "visibility": {**VISIBILITY, "default": "Allow"}},
+    {"authentication": {}},
 )
 """What is served one after another. A backend that is not resolved keeps the time to live at its cap, so that answers can
 be compared."""
@@ -68,7 +87,6 @@ HEADS: Final = st.sampled_from(
         plus(b"Connection: keep-alive"),
         plus(b"Connection: Upgrade", b"Upgrade: websocket"),
         plus(b"Expect: 100-continue"),
-        plus(b"Authorization: Bearer a"),
         plus(b"Origin: https://a.example"),
         plus(b"Origin: http://127.0.0.1"),
         plus(b"Mcp-Method: tools/list"),
@@ -96,6 +114,24 @@ HEADS: Final = st.sampled_from(
         instead(5, b"Mcp-Method: server/discover"),
     ]
 )
+YEAR_S: Final = 365 * 24 * 3600
+TOKENS: Final = [
+    key.sign(good_claims(ISSUER, sub, lasts_s, team=team)).encode()
+    for key in KEYS
+    for sub, team, lasts_s in (("alice", "a", 10 * YEAR_S), ("bob", "b", 10 * YEAR_S), ("carol", "a", 30 * YEAR_S))
+]
+"""Two of each key expire when the clock is put on, and one does not."""
+CREDENTIALS: Final = st.sampled_from(
+    [
+        *(plus(b"Authorization: Bearer " + token) for token in TOKENS for _ in range(3)),
+        plus(b"Authorization: Bearer " + TOKENS[0][:-1]),
+        plus(b"Authorization: Bearer a"),
+        plus(b"authorization:bEARER\t" + TOKENS[0]),
+        plus(b"Authorization: Bearer " + TOKENS[0], b"Authorization: Bearer " + TOKENS[1]),
+        plus(b"X-Authorization: Bearer " + TOKENS[0]),
+    ]
+)
+"""Tokens that are good under some configs, and some that never are."""
 IDS: Final = st.sampled_from([b"1", b"2", b"12", b'"a"', b'"\\u0061"', b"12345678901234567890123", b"-1"])
 
 
@@ -164,6 +200,8 @@ BODIES: Final = st.one_of(
 def requests(draw: DrawFn) -> bytes:
     """The request that clients send over and over, mostly with something odd about it."""
     body, head = list_request(draw(IDS)), list(HEAD)
+    if draw(st.booleans()):
+        head = draw(CREDENTIALS)(head)
     match draw(st.sampled_from(["nothing", "nothing", "body", "head", "both", "length", "chunks", "bytes"])):
         case "body":
             body = draw(BODIES)(body)
@@ -181,13 +219,26 @@ def requests(draw: DrawFn) -> bytes:
     return written(body, head)
 
 
+def steady() -> st.SearchStrategy[bytes]:
+    """The request that one caller sends over and over."""
+    return CREDENTIALS.map(lambda presented: written(list_request(b"1"), presented(list(HEAD))))
+
+
+NUMBERS: Final = st.integers(0, len(CONFIGS) - 1) | st.sampled_from(
+    [number for number, keys in enumerate(CONFIGS) if keys.get("authentication")]
+)
+Step = bytes | int | float | None
+"""Bytes that are sent, the number of a config that is applied, or seconds by which the clock is put on; ``None``: the issuer has
+withdrawn its old key."""
+
+
 @st.composite
-def scripts(draw: DrawFn) -> list[bytes | int]:
-    """What happens on one connection: pieces that are sent, and changes of config (by number)."""
-    steps: list[bytes | int] = [b""]
+def scripts(draw: DrawFn) -> list[Step]:
+    """What happens on one connection."""
+    steps: list[Step] = [draw(NUMBERS), b""]
     for text in draw(st.lists(requests(), min_size=1, max_size=6)):
         last = steps[-1]
-        match draw(st.sampled_from(["whole", "whole", "whole", "again", "joined", "cut", "config"])):
+        match draw(st.sampled_from(["whole", "whole", "whole", "again", "joined", "cut", "change", "change"])):
             case "again":
                 steps += [text, text]
             case "joined" if isinstance(last, bytes):
@@ -197,8 +248,10 @@ def scripts(draw: DrawFn) -> list[bytes | int]:
                     st.sampled_from([1, len(text) - 1, text.find(b"\r\n\r\n") + 4]) | st.integers(0, len(text))
                 )
                 steps += [text[:place], text[place:]]
-            case "config":
-                steps += [draw(st.integers(0, len(CONFIGS) - 1)), text]
+            case "change":
+                asked = draw(st.just(text) | steady())
+                change = draw(st.sampled_from([None, 20.0 * YEAR_S]) | NUMBERS)
+                steps += [draw(NUMBERS), asked, asked, change, asked, asked]
             case _:
                 steps.append(text)
     return steps
@@ -227,6 +280,17 @@ class Peer(asyncio.Protocol):
         return re.sub(rb"(Date|Mcp-Session-Id): [^\r]*", rb"\1", self.said), self.closed
 
 
+@dataclass
+class Clock:
+    """The wall clock, as far ahead as a script puts it."""
+
+    now: Callable[[], float]
+    ahead_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now() + self.ahead_s
+
+
 @dataclass(frozen=True)
 class Stage:
     """Two gateways in front of the same backends, one of which remembers nothing."""
@@ -234,6 +298,7 @@ class Stage:
     sidecars: tuple[Sidecar, Sidecar]
     ports: tuple[int, int]
     configs: list[Loaded]
+    clock: "Clock"
 
     @property
     def answered(self) -> tuple[int, int]:
@@ -241,31 +306,47 @@ class Stage:
         one, two = (sidecar.state.service.express.answered for sidecar in self.sidecars)
         return one, two
 
-    def configure(self, number: int) -> None:
-        """Change the config of both."""
+    async def configure(self, number: int) -> None:
+        """Change the config of both, and wait until keys that came with it are ready."""
         for sidecar in self.sidecars:
             sidecar.apply(self.configs[number])
+        while any(each.keys is None for sidecar in self.sidecars for each in sidecar.state.authenticator.health):
+            await asyncio.sleep(0.001)
 
-    async def play(self, script: Sequence[bytes | int]) -> None:
+    def withdraw(self) -> None:
+        """Let both learn that the old key is not to be believed any more, as from an issuer that is followed."""
+        for sidecar in self.sidecars:
+            authenticator = sidecar.state.authenticator
+            for each in authenticator._trusted.values():
+                each.source._keys = KeySet.of(key_set(KEYS[1:]), each.applied.config.algorithms)
+            authenticator._keys_changed()
+
+    async def play(self, script: Sequence[Step]) -> None:
         """Do the same to both; they must answer the same, and so they must do afterwards."""
-        self.configure(0)
+        self.clock.ahead_s = 0.0
+        await self.configure(0)
         good = written(list_request(b"1"))
         for _ in range(2):  # what is right on one connection is right on the next
             await self._play((good, *script, good, good))
 
-    async def _play(self, script: Sequence[bytes | int]) -> None:
+    async def _play(self, script: Sequence[Step]) -> None:
         loop = asyncio.get_running_loop()
         peers = [(await loop.create_connection(Peer, "127.0.0.1", port))[1] for port in self.ports]
         try:
             for step in script:
-                if isinstance(step, int):
-                    await agreed(*peers)  # what was asked before a change of config is answered before it
-                    self.configure(step)
+                if not isinstance(step, bytes):
+                    await agreed(*peers)  # what was asked before a change is answered before it
+                    if step is None:
+                        self.withdraw()
+                    elif isinstance(step, int):
+                        await self.configure(step)
+                    else:
+                        self.clock.ahead_s += step
                     continue
                 for peer in peers:
                     if not peer.closed:
                         peer.transport.write(step)
-                await turns(4)
+                await turns(12)
             await agreed(*peers)
         finally:
             for peer in peers:
@@ -293,7 +374,7 @@ async def agreed(one: Peer, two: Peer) -> None:
 
 
 @contextlib.asynccontextmanager
-async def stage(directory: Path) -> AsyncIterator[Stage]:
+async def stage(directory: Path, clock: Clock) -> AsyncIterator[Stage]:
     """Run both."""
     async with (
         ModernBackend(*tools("b", "a"), ttl_ms=600_000) as backend,
@@ -312,22 +393,27 @@ async def stage(directory: Path) -> AsyncIterator[Stage]:
         async with contextlib.AsyncExitStack() as listening:
             bound = [await listening.enter_async_context(each.listening(0, None)) for each in sidecars]
             ports = [int(each.url.split(":")[2].split("/")[0]) for each in bound]
-            played = Stage((sidecars[0], sidecars[1]), (ports[0], ports[1]), configs)
-            played.configure(0)
+            played = Stage((sidecars[0], sidecars[1]), (ports[0], ports[1]), configs, clock)
+            await played.configure(0)
             for sidecar in sidecars:
                 await sidecar.gateway.shared.fresh()
                 assert len(sidecar.gateway.shared.catalog.modern.names) == 2
             yield played
         for sidecar in sidecars:
-            await asyncio.gather(*sidecar.gateway.retire_all(), return_exceptions=True)
+            await asyncio.gather(*sidecar.retire_all(), return_exceptions=True)
 
 
-def test_express_way_is_not_to_be_told_from_the_ordinary_one(tmp_path: Path) -> None:
-    """The same bytes come back, the same connections close; and the express way is really taken."""
+def test_express_way_is_not_to_be_told_from_the_ordinary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bytes come back, the same connections close; and the express way is really taken.
+
+    Whoever asks, with whatever token, while configs and keys change and tokens expire.
+    """
+    clock = Clock(time.time)
+    monkeypatch.setattr(time, "time", clock)
     played = 0
 
     async def held(ready: "asyncio.Future[Stage]", done: asyncio.Event) -> None:
-        async with stage(tmp_path) as both:
+        async with stage(tmp_path, clock) as both:
             ready.set_result(both)
             await done.wait()
 
@@ -340,7 +426,7 @@ def test_express_way_is_not_to_be_told_from_the_ordinary_one(tmp_path: Path) -> 
 
         @budget
         @given(scripts())
-        def same(script: list[bytes | int]) -> None:
+        def same(script: list[Step]) -> None:
             nonlocal played
             played += 1
             runner.run(both.play(script))
@@ -349,7 +435,7 @@ def test_express_way_is_not_to_be_told_from_the_ordinary_one(tmp_path: Path) -> 
             same()
             at_once, never = both.answered
             assert never == 0
-            assert at_once > played / 2
+            assert at_once > played / 10  # seeds differ: most scripts hold something that must not go this way
         finally:
             done.set()
             runner.run(asyncio.wait({holder}))

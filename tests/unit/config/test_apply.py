@@ -165,6 +165,65 @@ def test_session_keys_follow_their_files(tmp_path: Path) -> None:
     assert applied(tmp_path / "5", (one, {"cred_1": b"1"}), (gateway(), {})).session_keys == ()
 
 
+CI = {"name": "ci", "credential": credential("cred_ci", b"first")}
+ISSUER = {"issuer": "https://i.example", "audiences": ["a"], "jwksUrl": "https://i.example/jwks"}
+
+
+def lets_in(result: Applied) -> dict[str, str]:
+    """Static tokens in force: name to secret."""
+    assert result.authentication is not None
+    return {token.config.name: token.secret for token in result.authentication.tokens}
+
+
+def test_static_token_stays_as_it_was_until_its_file_arrives(tmp_path: Path) -> None:
+    """With its former claims too: what is on its way opens nothing, and what was agreed to before stays until then."""
+    before = gateway(authentication={"tokens": [{**CI, "claims": {"team": "a"}}]})
+    changed = {**CI, "credential": credential("cred_ci", b"second\n"), "claims": {"team": "b"}}
+    new = {"name": "new", "credential": credential("cred_new", b"third")}
+    after = gateway(authentication={"tokens": [changed, new]})
+    waits = applied(tmp_path / "waits", (before, {"cred_ci": b"first"}), (after, {"cred_ci": b"first"}))
+    assert lets_in(waits) == {"ci": "first"}
+    assert waits.authentication is not None
+    assert waits.authentication.tokens[0].config.claims == {"team": "a"}
+    assert waits.authentication.waiting == ("token ci", "token new")
+    files = {"cred_ci": b"second\n", "cred_new": b"third"}
+    arrived = applied(tmp_path / "arrived", (before, {"cred_ci": b"first"}), (after, files))
+    assert lets_in(arrived) == {"ci": "second", "new": "third"}
+    assert arrived.authentication is not None
+    assert arrived.authentication.waiting == ()
+
+
+def test_removed_token_is_gone_at_once(tmp_path: Path) -> None:
+    """Whatever its file says; another that takes over its file does not take over its bytes."""
+    before = gateway(authentication={"tokens": [CI]})
+    other = {"name": "admin", "credential": credential("cred_ci", b"second")}
+    files = {"cred_ci": b"first"}
+    assert lets_in(applied(tmp_path / "gone", (before, files), (gateway(authentication={}), files))) == {}
+    taken = applied(tmp_path / "taken", (before, files), (gateway(authentication={"tokens": [other]}), files))
+    assert lets_in(taken) == {}
+
+
+def test_issuer_whose_authority_has_not_arrived_keeps_its_former_section(tmp_path: Path) -> None:
+    """A new one waits, and stands for nobody until then."""
+    ca = {**ISSUER, "ca": credential("cred_ca", b"pem"), "audiences": ["b"]}
+    before, after = gateway(authentication={"issuers": [ISSUER]}), gateway(authentication={"issuers": [ca]})
+    for steps, audiences, waiting in (
+        ([(before, {}), (after, {})], ("a",), False),
+        ([(after, {})], ("b",), True),
+        ([(before, {}), (after, {"cred_ca": b"pem"})], ("b",), False),
+    ):
+        result = applied(tmp_path / str(len(list(tmp_path.iterdir()))), *steps)
+        assert result.authentication is not None
+        (issuer,) = result.authentication.issuers
+        assert (issuer.config.audiences, issuer.waiting) == (audiences, waiting)
+
+
+def test_gateway_without_the_section_is_open_and_one_with_an_empty_section_is_not(tmp_path: Path) -> None:
+    """They are never mistaken for each other."""
+    assert applied(tmp_path / "open", (gateway(), {})).authentication is None
+    assert applied(tmp_path / "closed", (gateway(authentication={}), {})).authentication is not None
+
+
 def test_no_secret_is_shown(tmp_path: Path) -> None:
     """What runs can be logged."""
     assert "s3cret" not in repr(applied(tmp_path, (gateway(bearer("a", "cred_a")), {"cred_a": b"s3cret"})))
