@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # How many tests run side by side. They mostly wait, for what they started to answer or to stay silent.
-JOBS   ?= 3
+JOBS   ?= 4
 
 .DEFAULT_GOAL := help
 .PHONY: help setup counterparts crds chart lock lint test e2e wheels demo bench soak clean
@@ -28,7 +28,7 @@ demo: setup          ## four real MCP servers of both eras, federated: list, liv
 	$(BIN)/python examples/demo/demo.py
 
 test: counterparts   ## every test that needs no cluster; JOBS=1 runs them one after another
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 e2e: setup           ## the same on a real cluster that kind makes: KEEP=1 leaves it, KIND_NODE_IMAGE and PYTHON_IMAGE choose images
 	$(BIN)/python -m pytest tests/e2e --timeout 600 $(ARGS)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 import aiohttp
 import pytest
@@ -31,8 +32,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         wanted: list[Path | None] = [
             each for each in ASSETS if "controllers" not in metafunc.fixturenames or has_controllers(each)
         ]
-        # Workers that run tests side by side (pytest-xdist) take a version each, and so one server.
-        marked = [pytest.param(each, marks=pytest.mark.xdist_group(_version(each))) for each in wanted or [None]]
+        # Workers that run tests side by side (pytest-xdist) take half the files with one version each, and so one server.
+        half = crc32(Path(metafunc.module.__file__).name.encode()) % 2
+        marked = [
+            pytest.param(each, marks=pytest.mark.xdist_group(f"{_version(each)}, {half}")) for each in wanted or [None]
+        ]
         metafunc.parametrize("api_server", marked, ids=_version, indirect=True, scope="session")
 
 

