@@ -4,7 +4,7 @@ import json
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -12,12 +12,26 @@ from bench.machine import LOAD_CORE, BenchError, Process
 from bench.messages import Reply, Request
 from bench.servers import Lab
 
+_CALLERS: Final = """
+local tokens, requests, turn = {%s}, {}, 0
+init = function()
+  for i, token in ipairs(tokens) do
+    wrk.headers["Authorization"] = "Bearer " .. token
+    requests[i] = wrk.format()
+  end
+end
+request = function()
+  turn = turn %% #requests + 1
+  return requests[turn]
+end
+"""
 SIZE_TOLERANCE: Final = 0.02
 """By how much the average answer may differ in size from the right one: digits of the time to live, framing of chunks."""
 
 _SCRIPT: Final = """
 wrk.method = "POST"
 wrk.body = [==[%s]==]
+%s
 %s
 done = function(summary, latency)
   local e = summary.errors
@@ -38,6 +52,8 @@ class Target:
     """Whose CPU time counts."""
     right: Reply
     """What every answer is like, but for the time to live and the date."""
+    tokens: Sequence[str] = ()
+    """Callers' bearer tokens, who ask in turns; none: nobody in particular asks."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,8 @@ def turn(target: Target, clients: int, seconds: int) -> Sample:
     """
     headers = "\n".join(f'wrk.headers["{name}"] = "{value}"' for name, value in target.what.headers.items())
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(_SCRIPT % (target.what.body.decode(), headers))
+        callers = _CALLERS % ", ".join(f'"{token}"' for token in target.tokens) if target.tokens else ""
+        script.write(_SCRIPT % (target.what.body.decode(), headers, callers))
         script.flush()
         command = ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s"]
         before = target.process.cpu_s

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.backend import Spec
 from bench.machine import LOAD_CORE, ROOT, SERVER_CORE, BenchError, Process, started
@@ -106,8 +106,8 @@ def backends(specs: Sequence[Spec], *, core: str = LOAD_CORE) -> Iterator[Progra
         yield program
 
 
-def configure(folder: Path, urls: Sequence[str]) -> None:
-    """Write a config directory for these backends, each with a prefix of its own."""
+def configure(folder: Path, urls: Sequence[str], **keys: Any) -> None:
+    """Write a config directory for these backends, each with a prefix of its own; ``keys`` go beside them."""
     config = {
         "namespace": "bench",
         "name": "bench",
@@ -115,16 +115,17 @@ def configure(folder: Path, urls: Sequence[str]) -> None:
             {"namespace": "bench", "name": f"b{number}", "url": url, "prefix": f"b{number}"}
             for number, url in enumerate(urls)
         ],
+        **keys,
     }
     folder.mkdir(exist_ok=True)
     (folder / "gateway.json").write_text(json.dumps(config))
 
 
 @contextlib.contextmanager
-def sidecar(lab: Lab, urls: Sequence[str], *, ticking: bool = False) -> Iterator[Sidecar]:
-    """The sidecar in front of these backends; it listens, but may not have read their lists yet."""
+def sidecar(lab: Lab, urls: Sequence[str], *, ticking: bool = False, **keys: Any) -> Iterator[Sidecar]:
+    """The sidecar in front of these backends; it listens, but may not have read their lists yet. ``keys``: more of its config."""
     with tempfile.TemporaryDirectory(prefix="switchyard-bench-") as name:
-        configure(Path(name), urls)
+        configure(Path(name), urls, **keys)
         port, admin = free_port(), f"127.0.0.1:{free_port()}"
         module = "bench.ticker" if ticking else "switchyard_sidecar.main"
         command = [lab.python, "-m", module, "--config", name, "--listen", f"127.0.0.1:{port}", "--admin", admin]

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
-from bench.scenarios import calls, cold, operator, scale, streams, warm
+from bench.scenarios import access, calls, cold, operator, scale, streams, warm
 from bench.servers import Lab
 from bench.table import Table
 
 SCENARIOS: Final[dict[str, Callable[[Lab], Table]]] = {
     "warm": warm.run,
+    "access": access.run,
     "calls": calls.run,
     "scale": scale.run,
     "streams": streams.run,

@@ -3,7 +3,8 @@
 A gateway without ``authentication`` asks nobody. One with it lets nobody in but by a token that something in the present config
 vouches for; what is missing, unreadable or on its way vouches for nobody.
 
-Static tokens are looked up by digests under a random key of this process: how long that takes tells nothing of them.
+Tokens are looked up by digests under a random key of this process: how long that takes tells nothing of them. A signature is
+checked once: while the token lasts, and what vouched for its caller still does, another look would find the same.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import hmac
 import importlib
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +24,7 @@ from switchyard_sidecar.access.bearer import bearer_token
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller, digest_of
 from switchyard_sidecar.access.key_source import FollowedKeys, GivenKeys, Health, KeySource
 from switchyard_sidecar.access.pace import Pace
-from switchyard_sidecar.access.refusals import KeySetError, invalid_token, nothing_presented
+from switchyard_sidecar.access.refusals import Denied, KeySetError, invalid_token, nothing_presented
 from switchyard_sidecar.access.terms import Terms
 from switchyard_sidecar.config.apply import AppliedAuthentication, AppliedIssuer, AppliedToken
 
@@ -55,6 +57,8 @@ class Authenticator:
         self._asks = False
         self._forwards = False
         self._static: Mapping[bytes, Caller] = {}
+        self._verified: OrderedDict[bytes, Caller] = OrderedDict()
+        """By signed tokens; the one that was not asked for the longest comes first."""
         self._trusted: dict[str, _Trusted] = {}
         self._vouchers: frozenset[str] = frozenset({ANONYMOUS.voucher})
         self._can_read = asyncio.Event()
@@ -123,7 +127,11 @@ class Authenticator:
             return ANONYMOUS
         if not self._asks:
             return Caller("token " + self._digest(text).hex(), token=text)
-        caller = self._static.get(self._digest(text)) or await self._by_issuer(text)
+        digest = self._digest(text)
+        caller = self._static.get(digest) or self._known(digest)
+        if caller is None:
+            caller = await self._by_issuer(text)
+            self._remember(digest, caller)
         return replace(caller, token=text) if self._forwards else caller
 
     def check(self, caller: Caller) -> None:
@@ -151,6 +159,23 @@ class Authenticator:
             raise invalid_token("The token is signed with an algorithm that is not accepted here")
         keys = await trusted.source.find(presented.key_id, presented.algorithm)
         return tokens.verified(presented, keys, trusted.terms)
+
+    def _known(self, digest: bytes) -> Caller | None:
+        caller = self._verified.get(digest)
+        if caller is None:
+            return None
+        try:
+            self.check(caller)
+        except Denied:
+            del self._verified[digest]  # the full way says why
+            return None
+        self._verified.move_to_end(digest)
+        return caller
+
+    def _remember(self, digest: bytes, caller: Caller) -> None:
+        self._verified[digest] = caller
+        if len(self._verified) > self._pace.remembered:
+            self._verified.popitem(last=False)
 
     def _vouch(self) -> None:
         """Find out what vouches for callers now."""

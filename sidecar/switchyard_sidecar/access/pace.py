@@ -24,5 +24,7 @@ class Pace:
     """Requests that wait so, of one issuer; one more is refused with 503."""
     outlive_s: float = 6 * 3600.0
     """The last good keys are believed this long after they were read, while they cannot be read again."""
+    remembered: int = 4_096
+    """Callers whose tokens' signatures are not checked again. Each is its claims, as long as a token at most (some KiB)."""
     bytes: int = 256 * 1024
     """One key set."""

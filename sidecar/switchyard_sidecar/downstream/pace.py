@@ -26,7 +26,7 @@ class Pace:
     """At the end, calls under way are waited for this long; less than a pod's default 30 s of grace."""
     close_s: float = 1.0
     """After that, answers that are being written are waited for this long."""
-    remembered: int = 512
+    remembered: int = 2_048
     """List requests that are remembered once answered, of at most 4 KiB each, and answered without a second look
     afterwards; 0: none is."""
     connections: int = 30_000
