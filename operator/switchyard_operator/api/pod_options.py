@@ -42,16 +42,17 @@ def options_of(annotations: Mapping[str, str]) -> tuple[Options, tuple[str, ...]
                 chosen = replace(chosen, environment=value == "Enabled")
             case (pods.POSITION, "First" | "Last"):
                 chosen = replace(chosen, first=value == "First")
-            case (pods.PORT, _) if (port := _port(value)) is not None:
+            case (pods.PORT, _) if (port := port_in(value)) is not None:
                 chosen = replace(chosen, port=port)
-            case (pods.ADMIN_PORT, _) if (port := _port(value)) is not None:
+            case (pods.ADMIN_PORT, _) if (port := port_in(value)) is not None:
                 chosen = replace(chosen, admin_port=port)
             case _:
                 faults.append(f'annotation {name} is ignored: must be {_ALLOWED[name]}, not "{value[:40]}"')
     return chosen, tuple(faults)
 
 
-def _port(text: str) -> int | None:
+def port_in(text: str) -> int | None:
+    """The port that a text of somebody else's says, if it says one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= 65535 else None
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from switchyard_operator.api.pod_options import port_in
 from switchyard_operator.api.pods import ADMIN_PORT_NAME, DEPLOYMENT_OF, GATEWAY_OF_POD, SIDECAR
 from switchyard_operator.api.resource import GROUP, Key
 from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
@@ -44,10 +45,9 @@ class Sidecar:
     def of(cls, container: Mapping[str, Any]) -> "Sidecar":
         """The sidecar that this container is."""
         arguments = _arguments(container.get("args") or ())
-        port = arguments.get("--listen", "").rpartition(":")[2]
         return cls(
             image=container.get("image") or "",
-            port=int(port) if port.isascii() and port.isdigit() else None,
+            port=port_in(arguments.get("--listen", "").rpartition(":")[2]),
             path=path.replace("$$", "$") if (path := arguments.get("--path")) is not None else None,
             admin_port=next(
                 (

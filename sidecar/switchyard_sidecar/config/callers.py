@@ -12,8 +12,8 @@ import msgspec
 
 from switchyard_sidecar.config.model import SIGNATURE_ALGORITHMS, Authentication, Issuer
 
-_PUBLIC: Final = frozenset({"RSA", "EC", "OKP"})
-"""Types of keys that have a public part (RFC 7518, section 6.1; RFC 8037)."""
+_PUBLIC: Final = ("RSA", "EC", "OKP")
+"""Types of keys that have a public part (RFC 7518, section 6.1; RFC 8037). No set: what is looked for in it may be anything."""
 _PRIVATE: Final = frozenset({"d", "k"})
 
 
@@ -65,7 +65,7 @@ def key_set_fault(text: str) -> str | None:
     """Why this is no key set (RFC 7517, section 5) to check signatures with. Never quotes it."""
     try:
         tree = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # UnicodeError: half of a surrogate pair
         return "is not JSON"
     keys = tree.get("keys") if isinstance(tree, dict) else None
     if not isinstance(keys, list) or not all(isinstance(key, dict) for key in keys):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from switchyard_sidecar.config.callers import faults, warnings
+from switchyard_sidecar.config.callers import faults, key_set_fault, warnings
 from switchyard_sidecar.config.model import Authentication
 
 KEYS = json.dumps({"keys": [{"kty": "EC", "crv": "P-256", "x": "a", "y": "b"}]})
@@ -35,6 +35,7 @@ def section(**issuer: Any) -> Authentication:
         ({"jwks": '{"keys":[{"kty":"oct"}]}'}, "jwks", "symmetric or private key"),
         ({"jwks": '{"keys":[{"kty":"RSA","d":"s3cret"}]}'}, "jwks", "symmetric or private key"),
         ({"jwks": '{"keys":[{"kty":"x"}]}'}, "jwks", "holds no public key"),
+        ({"jwks": '{"keys":[{"kty":[]},{"kty":{}},{"kty":null},{}]}'}, "jwks", "holds no public key"),
         ({"jwks": None, "jwksUrl": "ftp://i.example"}, "jwksUrl", "no absolute http or https URL"),
         ({"jwks": None, "jwksUrl": "https://"}, "jwksUrl", "no absolute http or https URL"),
         ({"jwks": None, "jwksUrl": "https://[::1"}, "jwksUrl", "no absolute http or https URL"),
@@ -47,6 +48,11 @@ def test_what_is_wrong_is_named_with_its_place(issuer: dict[str, Any], at: str, 
     assert where == f"issuers.0.{at}"
     assert problem in what
     assert "s3cret" not in what
+
+
+def test_half_a_surrogate_pair_is_no_json() -> None:
+    """A text that came by YAML may hold one."""
+    assert key_set_fault('{"keys":[{"kty":"\ud800"}]}') == "is not JSON"
 
 
 def test_issuers_and_names_of_tokens_are_there_once() -> None:

@@ -145,6 +145,18 @@ def test_nothing_that_is_stored_breaks_the_store(broken: dict[str, Any]) -> None
     assert item.faults
 
 
+@pytest.mark.parametrize("keys", ['{"keys":[{"kty":[]}]}', '{"keys":[{"kty":{}}]}', '"\ud800"'])
+def test_no_key_set_breaks_the_store(keys: str) -> None:
+    """To the API server it is a text; whoever may write gateways in one namespace must not stop those of all others."""
+    store = Store()
+    spec = {"auth": {"jwt": [{"issuer": "i", "audiences": ["a"], "jwks": keys}]}}
+    store.event(GATEWAYS, "ADDED", raw(5, spec=spec))
+    item = store.gateways.get(A)
+    assert item is not None
+    assert (item.model, [each.field for each in item.faults]) == (None, [("spec", "auth", "jwt", 0, "jwks")])
+    assert item.guards == {"auth"}
+
+
 def listed(store: Store, *raws: dict[str, Any], version: str | None) -> list[tuple[str | None, str | None] | None]:
     listing = store.listing(BACKENDS)
     changes = [listing.add(each) for each in raws]
@@ -310,6 +322,30 @@ def test_of_a_pod_only_what_statuses_tell_matters(more: dict[str, Any], matters:
     store = Store()
     store.event(PODS, "ADDED", pod(5))
     assert (store.event(PODS, "MODIFIED", pod(6, **more)) is not None) is matters
+
+
+@pytest.mark.parametrize(
+    ("listen", "port"),
+    [
+        ("127.0.0.1:8811", 8811),
+        ("[::1]:65535", 65535),
+        ("", None),
+        ("8811x", None),
+        (":-1", None),
+        (":0", None),
+        (":65536", None),
+        (":\u0661", None),
+        (":" + "1" * 5000, None),
+    ],
+)
+def test_a_pods_port_is_what_its_arguments_say_if_that_is_one(listen: str, port: int | None) -> None:
+    """Whoever makes a pod writes them, and must not stop the operator."""
+    store = Store()
+    container = {"name": "switchyard", "args": ["--listen", listen]}
+    store.event(PODS, "ADDED", pod(5, spec={"containers": [container]}))
+    (found,) = store.pods_of(Key("agents", "main"))
+    assert found.sidecar is not None
+    assert found.sidecar.port == port
 
 
 def test_pods_are_found_by_their_gateway() -> None:
