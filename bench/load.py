@@ -11,6 +11,7 @@ from typing import Any, Final
 from bench.machine import LOAD_CORE, BenchError, Process
 from bench.messages import Reply, Request
 from bench.servers import Lab
+from bench.table import Table
 
 _CALLERS: Final = """
 local tokens, requests, turn = {%s}, {}, 0
@@ -138,3 +139,21 @@ def ratio(ours: list[Sample], theirs: list[Sample], *, by_cpu: bool = False) -> 
 def raw(samples: Mapping[str, list[Sample]]) -> dict[str, Any]:
     """All rounds, for the JSON file."""
     return {name: [asdict(sample) for sample in each] for name, each in samples.items()}
+
+
+def compare(lab: Lab, table: Table, targets: Mapping[str, Target], clients: int, *, of: str) -> None:
+    """Load the targets in turns; add a row for each, which says what share it reaches of the one that is named."""
+    samples = in_turns(lab, targets, clients)
+    table.rounds.append({"clients": clients, **raw(samples)})
+    for name, each in samples.items():
+        middle = median(each)
+        table.add(
+            clients=clients,
+            server=name,
+            lists_per_s=middle.rate,
+            p50_ms=middle.p50_ms,
+            p99_ms=middle.p99_ms,
+            cpu_us_each=middle.cpu_us,
+            **{f"of_{of}": str(ratio(each, samples[of]))},
+            by_cpu=str(ratio(each, samples[of], by_cpu=True)),
+        )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from bench.backend import Spec
-from bench.load import Target, in_turns, median, ratio, raw
+from bench.load import Target, compare
 from bench.messages import Reply, Request, ask, request
 from bench.servers import Lab, backends, eventually, sidecar
 from bench.table import Table
@@ -42,20 +42,7 @@ def run(lab: Lab) -> Table:
             targets[name] = Target(gateway.url, what, gateway.process, right, tokens[:count])
         table = Table(f"Warm tools/list with tokens and {TEAMS} rules: {sum(TOOLS)} tools, server on one core")
         for clients in CLIENTS[-1:] if lab.quick else CLIENTS:
-            samples = in_turns(lab, targets, clients)
-            table.rounds.append({"clients": clients, **raw(samples)})
-            for name, each in samples.items():
-                middle = median(each)
-                table.add(
-                    clients=clients,
-                    gateway=name,
-                    lists_per_s=middle.rate,
-                    p50_ms=middle.p50_ms,
-                    p99_ms=middle.p99_ms,
-                    cpu_us_each=middle.cpu_us,
-                    of_open=str(ratio(each, samples["open"])),
-                    by_cpu=str(ratio(each, samples["open"], by_cpu=True)),
-                )
+            compare(lab, table, targets, clients, of="open")
     return table
 
 

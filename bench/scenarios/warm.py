@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from bench.backend import Spec
-from bench.load import Target, in_turns, median, ratio, raw
+from bench.load import Target, compare
 from bench.machine import SERVER_CORE, BenchError
 from bench.messages import ask, request
 from bench.servers import Lab, backends, nginx, sidecar
@@ -33,20 +33,7 @@ def run(lab: Lab) -> Table:
             }
             table = Table(f"Warm tools/list: {sum(TOOLS)} tools, {len(body) / 1024:.1f} KiB, server on one core")
             for clients in CLIENTS[-1:] if lab.quick else CLIENTS:
-                samples = in_turns(lab, targets, clients)
-                table.rounds.append({"clients": clients, **raw(samples)})
-                for name, each in samples.items():
-                    middle = median(each)
-                    table.add(
-                        clients=clients,
-                        server=name,
-                        lists_per_s=middle.rate,
-                        p50_ms=middle.p50_ms,
-                        p99_ms=middle.p99_ms,
-                        cpu_us_each=middle.cpu_us,
-                        of_nginx=str(ratio(each, samples["nginx"])),
-                        by_cpu=str(ratio(each, samples["nginx"], by_cpu=True)),
-                    )
+                compare(lab, table, targets, clients, of="nginx")
         if json.loads(ask(gateway.url, what).body)["result"]["tools"] != json.loads(body)["result"]["tools"]:
             raise BenchError("the list after the load is not the list before it")
     return table
