@@ -9,7 +9,7 @@ from fakes.issuer import Issuer
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
-from fakes.waiting import eventually
+from fakes.waiting import PATIENCE_S, eventually
 from integration.access.doors import QUICK, challenge, guarded, static
 from integration.gateway.test_express import at_once, line
 
@@ -36,7 +36,7 @@ async def test_streams_end_in_order_when_the_token_expires(tmp_path: Path) -> No
         async with lasts.listen() as stays, modern.listen(id="mine") as listen, legacy.listen() as stream:
             last = (await listen.end())[-1]
             assert await stream.end() == []
-            assert until <= time.time() < until + 1
+            assert until <= time.time() < until + PATIENCE_S
             assert last["id"] == "mine"
             assert last["result"]["resultType"] == "complete"
             assert not stays.ended
