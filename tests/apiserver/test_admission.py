@@ -302,6 +302,7 @@ async def test_a_strangers_secret_is_not_touched(
             said["error"]
             == f"Secret {namespace}/{SECRET} is somebody else's: remove it, or let its owner keep caBundle too"
         )
+        assert await running.metric("switchyard_operator_certificates_not_kept") == 1
     assert await client.get(SECRETS, namespace, SECRET) == before
     assert await installation.bundle() == b""
 
@@ -317,6 +318,11 @@ async def test_the_operator_waits_for_a_configuration(
         await late.configure()
         try:
             await running.says("ca_bundle_written")
+
+            async def is_kept() -> bool:
+                return await running.metric("switchyard_operator_certificates_not_kept") == 0
+
+            await eventually(is_kept, SOON_S)
         finally:
             await late.remove()
 

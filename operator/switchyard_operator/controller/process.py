@@ -239,7 +239,9 @@ class Replica:
             options.installation.image or None,
             self._deployments.outcome,
         )
-        self._keeper = options.webhook and Keeper(kube, options.webhook, self._election.leading, self._election.check)
+        self._keeper: Keeper | None = None
+        if options.webhook is not None:
+            self._keeper = Keeper(kube, options.webhook, self._election.leading, self._election.check)
         self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
             Task.CONFIG: self._configure,
             Task.DEPLOYMENT: self._deploy,
@@ -443,4 +445,10 @@ class Replica:
             "Backends whose tools are not what was pinned.",
             lambda: self._not_as_pinned if led() else 0,
         )
+        if (keeper := self._keeper) is not None:
+            yield (
+                "certificates_not_kept",
+                "1 while the webhook's certificates cannot be kept; the log says why.",
+                lambda: keeper.is_stuck,
+            )
         yield "loop_lag_seconds", "How late the event loop was at most since the last reading.", self._lag.read

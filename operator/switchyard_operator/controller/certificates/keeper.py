@@ -82,6 +82,11 @@ class Keeper:
         self._trusted_since = 0.0
         self._complaint = ""
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether they could not be kept when this replica looked last; its log says why."""
+        return bool(self._complaint)
+
     async def run(self) -> None:
         """Keep them until cancelled."""
         while True:
@@ -90,7 +95,7 @@ class Keeper:
                 await self._look()
                 self._complain("")
             except NotLeading:
-                self._trusted = None  # another may change it from now on
+                self._trusted, self._complaint = None, ""  # another may change it from now on
             except (KubeError, _UnusableError) as error:
                 self._complain(str(error))
             await asyncio.sleep(self._webhook.look_s)
