@@ -7,8 +7,11 @@ another. It is only ever hashed, never sent.
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
+
+_Pairs: TypeAlias = list[tuple[str, Any]]
 
 _NAN: Final = float("nan")
 
@@ -26,14 +29,23 @@ class Number:
         self.lexeme = lexeme
 
 
+class Repetition:
+    """An object that names a member twice: its members, as they were written."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, members: _Pairs) -> None:
+        self.members = members
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one text says."""
 
     value: Any
     """JSON as Python values, but every number is a :class:`Number`. Where an object names a member twice, the last counts."""
-    repeated: list[list[tuple[str, Any]]]
-    """The members of the objects that name one twice: all that ``value`` does not show."""
+    whole: Any
+    """The same with every such object in its place as a :class:`Repetition`, since to some parsers the first counts."""
 
 
 def read(text: bytes) -> Reading:
@@ -43,19 +55,18 @@ def read(text: bytes) -> Reading:
         NotJsonError: it is no JSON; NaN and infinities are none, nor are bytes that are no UTF-8. Or it nests so deeply
             that Python does not read it, which is some hundred levels.
     """
-    repeated: list[list[tuple[str, Any]]] = []
+    repeats = False
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: _Pairs) -> dict[str, Any]:
+        nonlocal repeats
         value = dict(pairs)
-        if len(value) != len(pairs):
-            repeated.append(pairs)
+        repeats = repeats or len(value) != len(pairs)
         return value
 
-    reader = json.JSONDecoder(
-        object_pairs_hook=members, parse_int=Number, parse_float=Number, parse_constant=_refuse_constant
-    )
     try:
-        return Reading(reader.decode(text.decode()), repeated)
+        characters = text.decode()
+        value = _decoded(characters, members)
+        return Reading(value, _decoded(characters, _unabridged) if repeats else value)
     except UnicodeDecodeError:
         raise NotJsonError("it is not valid UTF-8") from None
     except RecursionError:
@@ -70,21 +81,32 @@ def digest(reading: Reading) -> bytes:
     Raises:
         NotJsonError: a string holds half of a surrogate pair, which no UTF-8 can carry.
     """
-    value = reading.value
     try:
-        form = _form.encode([value, reading.repeated] if reading.repeated else value).encode()
+        form = _form.encode(reading.whole).encode()
     except UnicodeEncodeError:
         raise NotJsonError("it holds a lone surrogate") from None
     return hashlib.sha256(form).digest()
+
+
+def _decoded(text: str, members: Callable[[_Pairs], object]) -> Any:
+    reader = json.JSONDecoder(
+        object_pairs_hook=members, parse_int=Number, parse_float=Number, parse_constant=_refuse_constant
+    )
+    return reader.decode(text)
+
+
+def _unabridged(pairs: _Pairs) -> dict[str, Any] | Repetition:
+    value = dict(pairs)
+    return value if len(value) == len(pairs) else Repetition(pairs)
 
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise NotJsonError(f"{constant} is not valid JSON")
 
 
-def _unmistakable(number: Number) -> list[float | str]:
-    # A text that holds NaN is refused above, so an array that begins with it can only stand for a number.
-    return [_NAN, number.lexeme]
+def _unmistakable(part: Number | Repetition) -> list[Any]:
+    # A text that holds NaN is refused above, so an array that begins with it can only stand for one of these.
+    return [_NAN, part.lexeme if isinstance(part, Number) else part.members]
 
 
 _form: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_unmistakable)

@@ -52,6 +52,11 @@ def test_writing_the_same_in_another_way_changes_nothing(one: str, other: str) -
         pytest.param('{"a":null}', "{}", id="null and absent"),
         pytest.param('{"a":{"x":1,"x":2}}', '{"a":{"x":2}}', id="a shadowed member"),
         pytest.param('{"a":{"x":1,"x":2}}', '{"a":{"x":3,"x":2}}', id="a change in a shadowed member"),
+        pytest.param(
+            '{"a":{"x":1,"x":2},"b":{"x":2}}', '{"a":{"x":2},"b":{"x":1,"x":2}}', id="the place of a shadowed member"
+        ),
+        pytest.param('[{"x":1,"x":2},{"x":2}]', '[{"x":2},{"x":1,"x":2}]', id="the element of a shadowed member"),
+        pytest.param('{"x":1,"x":2}', '[["x",1],["x",2]]', id="members and an array of them"),
         pytest.param('"e\\u0301"', '"\\u00e9"', id="Unicode normal forms"),
     ],
 )
