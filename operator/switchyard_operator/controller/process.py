@@ -28,15 +28,14 @@ from switchyard_operator.compile.backends import Section, own_section
 from switchyard_operator.compile.session_keys import ADOPTION_S
 from switchyard_operator.controller.access import Access
 from switchyard_operator.controller.certificates.keeper import Keeper, Webhook
-from switchyard_operator.controller.configure import Restless
 from switchyard_operator.controller.definitions import Definitions
 from switchyard_operator.controller.deployments import Deployments
 from switchyard_operator.controller.discovery import api_server_addresses, kinds_served, may_watch
-from switchyard_operator.controller.election import Election, NotLeading
+from switchyard_operator.controller.election import Election
 from switchyard_operator.controller.graph import Graph
 from switchyard_operator.controller.health import Health
 from switchyard_operator.controller.intake import Intake
-from switchyard_operator.controller.kube import Kube, KubeError
+from switchyard_operator.controller.kube import Kube
 from switchyard_operator.controller.listing import Lister
 from switchyard_operator.controller.loaded import Loaded
 from switchyard_operator.controller.metrics import Gauges, LoopLag, Metrics, Reading
@@ -46,7 +45,7 @@ from switchyard_operator.controller.probing.addresses import Guard
 from switchyard_operator.controller.probing.look import look
 from switchyard_operator.controller.probing.prober import Prober
 from switchyard_operator.controller.queue import WorkQueue
-from switchyard_operator.controller.reconcile import Configs, Outdated
+from switchyard_operator.controller.reconcile import Configs
 from switchyard_operator.controller.replicas import Replicas
 from switchyard_operator.controller.resources import (
     BACKENDS,
@@ -59,7 +58,7 @@ from switchyard_operator.controller.resources import (
     streams,
 )
 from switchyard_operator.controller.rollout import Rollout
-from switchyard_operator.controller.service_accounts import NotReadYet, ServiceAccounts
+from switchyard_operator.controller.service_accounts import ServiceAccounts
 from switchyard_operator.controller.shelf import Change
 from switchyard_operator.controller.status.conditions import Truth
 from switchyard_operator.controller.status.deployment import Placed
@@ -71,6 +70,7 @@ from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.vigilance import Vigilance
 from switchyard_operator.controller.watching import Watching
 from switchyard_operator.controller.work import Task, Work
+from switchyard_operator.controller.workers import Workers
 from switchyard_operator.workloads.settings import Installation
 
 _IN_THE_WAY: Final = frozenset({Written.NAME_CONFLICT, Written.BEING_DELETED})
@@ -81,8 +81,6 @@ _RECHECK_S: Final = 60.0
 """After so long it is tried again."""
 _SESSION_KEYS_S: Final = ADOPTION_S / 4
 """How often it is looked whether keys of sessions are to be replaced."""
-_PAUSE_S: Final = 0.5
-"""How long work rests that must not be done at this moment."""
 
 _log = structlog.get_logger()
 
@@ -242,14 +240,16 @@ class Replica:
         self._keeper: Keeper | None = None
         if options.webhook is not None:
             self._keeper = Keeper(kube, options.webhook, self._election.leading, self._election.check)
-        self._doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
+        doing: Mapping[Task, Callable[[Key], Awaitable[None]]] = {
             Task.CONFIG: self._configure,
             Task.DEPLOYMENT: self._deploy,
             Task.GATEWAY_STATUS: self._statuses.gateway,
             Task.BACKEND_STATUS: self._statuses.backend,
             Task.ALIAS_STATUS: self._statuses.alias,
         }
-        self._workers = options.workers
+        conditions = self._complete, self._election.leading
+        self._workers = Workers(self._queue, doing, conditions, self._election.check, self._metrics)
+        self._worker_count = options.workers
         registry.register(Gauges(self._readings(), self._counts))
 
     async def run(self) -> None:
@@ -269,7 +269,7 @@ class Replica:
             **({"probes": self._prober.run()} if self._probes else {}),
             **({"certificates": self._keeper.run()} if self._keeper else {}),
             **{f"lists of {stream}": lister.run() for stream, lister in self._listers.items()},
-            **{f"worker {number}": self._work() for number in range(self._workers)},
+            **{f"worker {number}": self._workers.work() for number in range(self._worker_count)},
         }
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -326,37 +326,6 @@ class Replica:
         self._deployments.forget_all()
         for work in self._graph.everything():
             self._add(work)
-
-    async def _work(self) -> None:
-        while True:
-            await self._complete.wait()
-            await self._election.leading.wait()
-            work = await self._queue.take()
-            with self._metrics.work_seconds.labels(work.task.name).time():
-                result = await self._do(work)
-            self._metrics.work.labels(work.task.name, result).inc()
-
-    async def _do(self, work: Work) -> str:
-        """Do the work, and tell the queue; a word on how it ended."""
-        try:
-            self._election.check()
-            await self._doing[work.task](work.key)
-        except (NotLeading, NotReadYet):
-            self._queue.add(work, _PAUSE_S)
-            self._queue.done(work)
-            return "postponed"
-        except Outdated:
-            self._queue.failed(work)
-            return "outdated"
-        except Exception as error:  # noqa: BLE001 - one object costs itself, never its neighbours
-            after_s = self._queue.failed(work)
-            expected = isinstance(error, KubeError | Restless)
-            _log.error(
-                "work_failed", work=str(work), error=str(error), again_s=round(after_s, 1), exc_info=not expected
-            )
-            return "failed"
-        self._queue.done(work)
-        return "done"
 
     async def _configure(self, key: Key) -> None:
         before = self._configs.outcomes.get(key)
