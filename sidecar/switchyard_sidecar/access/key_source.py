@@ -112,7 +112,8 @@ class GivenKeys(KeySource):
         except KeySetError as error:
             self._failure = str(error)
             log.warning("keys_not_read", issuer=self._issuer, reason=self._failure, known=0)
-        self._ready.set()
+        finally:  # also when another config takes its place: who waits for it must not do so for ever
+            self._ready.set()
         self._on_change()
 
 
@@ -167,9 +168,13 @@ class FollowedKeys(KeySource):
 
     async def run(self) -> None:
         """Read them again and again, until cancelled."""
-        while True:
-            await self._read_once()
-            await self._rest()
+        try:
+            while True:
+                await self._read_once()
+                await self._rest()
+        finally:
+            self._failure = "it is not followed any more"  # so that who waits need not do so for as long as it may
+            self._end_read()
 
     async def _rest(self) -> None:
         wait_s = self._pace.refresh_s if self._failure is None else self._pace.retry_s * (0.5 + random.random())  # noqa: S311
@@ -192,6 +197,9 @@ class FollowedKeys(KeySource):
             log.exception("keys_read_failed", issuer=self._issuer)
             self._fail("internal error")
         self._asked.clear()
+        self._end_read()
+
+    def _end_read(self) -> None:
         ended, self._next = self._next, self._loop.create_future()
         ended.set_result(None)
 

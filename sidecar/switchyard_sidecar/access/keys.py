@@ -102,9 +102,16 @@ def _usable(entry: dict[str, Any], algorithm: str) -> Key | None:
         return None
     try:
         jwk = PyJWK(entry, algorithm)
-    except (PyJWTError, TypeError, ValueError, AttributeError, OverflowError):  # whatever its members are
+        material = msgspec.json.encode([[name, entry[name]] for name in _MATERIAL if name in entry])
+    except (
+        PyJWTError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ):  # whatever its members are
         return None
     if kind == "RSA" and jwk.key.key_size < MIN_RSA_BITS:
         return None
-    material = [[name, entry[name]] for name in _MATERIAL if name in entry]
-    return Key(jwk, hashlib.sha256(msgspec.json.encode(material)).hexdigest())
+    return Key(jwk, hashlib.sha256(material).hexdigest())

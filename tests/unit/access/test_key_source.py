@@ -45,6 +45,7 @@ class Stage:
     publisher: Publisher
     clock: Clock
     changes: list[int]
+    running: "asyncio.Task[None]"
 
     async def has(self, key: SigningKey) -> bool:
         """Whether a token that this key has signed would be verified by one."""
@@ -81,7 +82,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch, publisher: Publisher, pace: Pac
     )
     running = asyncio.create_task(source.run())
     try:
-        yield Stage(source, publisher, clock, changes)
+        yield Stage(source, publisher, clock, changes, running)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -269,3 +270,28 @@ async def test_given_keys_of_no_use_let_nobody_tell() -> None:
     with pytest.raises(KeysUnavailable):
         await source.find("one", "RS256")
     assert source.health.last_error == "no usable key in the key set"
+
+
+async def test_given_keys_that_are_given_up_keep_nobody_waiting() -> None:
+    """Another config took their place while they were being read."""
+    source = GivenKeys("i", key_set([ONE]), ["ES256"], lambda: None)
+    running = asyncio.create_task(source.run())
+    asking = asyncio.create_task(source.find("one", "ES256"))
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(KeysUnavailable):
+        async with asyncio.timeout(PATIENCE_S):
+            await asking
+
+
+async def test_followed_keys_that_are_given_up_keep_nobody_waiting(on: Stage) -> None:
+    """The same where a read is under way."""
+    on.publisher.gate = asyncio.Event()
+    asking = asyncio.create_task(on.has(TWO))
+    await settled()
+    assert not asking.done()
+    on.running.cancel()
+    await settled()
+    assert asking.done()
+    with pytest.raises(KeysUnavailable):
+        await asking

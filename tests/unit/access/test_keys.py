@@ -1,5 +1,6 @@
 """Which keys of a set are used, and for what."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -79,6 +80,14 @@ def test_key_of_no_use_is_passed_over(members: dict[str, Any]) -> None:
     assert len(keys.find("good", "ES256")) == 1
     with pytest.raises(KeySetError, match="no usable key"):
         read(odd)
+
+
+def test_id_that_nests_as_deep_as_can_just_be_read_is_no_fault_of_ours() -> None:
+    """A little deeper and the text is no JSON to us; a little less and it is a key without an id. Between is where it could go wrong."""
+    text = json.dumps({"keys": [SigningKey.make("k").published(kid="@")]})
+    for depth in range(1, 1100):
+        with contextlib.suppress(KeySetError):
+            KeySet.of(text.replace('"@"', "[" * depth + "]" * depth), ["ES256"])
 
 
 def test_short_rsa_key_is_not_used() -> None:
