@@ -1,6 +1,7 @@
 """What a new catalog shows that a person should look at, said once in the log: pins that do not agree, names that look alike.
 
-Callers whose own tokens go to backends have catalogs of their own. What was said of one of them is not said again of the next.
+Callers whose own tokens go to backends have catalogs of their own, each with the number of its lane. What was said of one of them is
+not said again of the next.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import structlog
 from switchyard_sidecar.catalog.catalog import Catalog
 from switchyard_sidecar.catalog.lookalikes import Lookalike
 from switchyard_sidecar.catalog.pins import Comparison
+from switchyard_sidecar.config.model import AuthType
 
 log = structlog.get_logger(__name__)
 
@@ -27,28 +29,37 @@ class Findings:
         self._compared: dict[str, Comparison] = {}
         self._alike: dict[Lookalike, None] = {}
 
-    def say(self, before: Catalog, after: Catalog) -> None:
-        """Log what is new since the catalog before."""
+    def say(self, before: Catalog, after: Catalog, lane: int | None = None) -> None:
+        """Log what is new since the catalog before. ``lane``: the number of the only caller's lane, if it is of one."""
+        own = {each.id for each in after.config.backends if each.auth.type is AuthType.FORWARD}
         for backend, found in after.pins.items():
             if found not in (before.pins.get(backend), self._compared.get(backend)):
-                _say_compared(backend, found)
+                _say_compared(backend, found, lane if backend in own else None)
             self._compared[backend] = found
         for gone in frozenset(before.lookalikes).difference(after.lookalikes):
             self._alike.pop(gone, None)
         new = [each for each in after.lookalikes if each not in self._alike]
         for each in new[:MAX_NAMED]:
-            log.warning("names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED])
+            is_own = any(name in after.routes and after.routes[name].backend in own for name in each.names)
+            log.warning(
+                "names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED], **_of(lane if is_own else None)
+            )
         self._alike |= dict.fromkeys(new)
         for oldest in list(self._alike)[: max(0, len(self._alike) - MAX_KEPT)]:
             del self._alike[oldest]
 
 
-def _say_compared(backend: str, found: Comparison) -> None:
+def _say_compared(backend: str, found: Comparison, lane: int | None) -> None:
     differing = {"drifted": found.drifted, "unpinned": found.unpinned, "missing": found.missing}
-    if any(differing.values()):
-        log.warning("pins_differ", backend=backend, enforced=found.enforced, **_counted(differing))
+    if found.differs:
+        log.warning("pins_differ", backend=backend, **_of(lane), enforced=found.enforced, **_counted(differing))
     else:
-        log.info("pins_agree", backend=backend, tools=found.agreed)
+        log.info("pins_agree", backend=backend, **_of(lane), tools=found.agreed)
+
+
+def _of(lane: int | None) -> dict[str, int]:
+    """Which lane something was found in, where it is of what that lane's caller alone is shown."""
+    return {} if lane is None else {"lane": lane}
 
 
 def _counted(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:

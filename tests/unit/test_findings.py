@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from switchyard_sidecar.catalog.catalog import Catalog, build
-from switchyard_sidecar.config.model import GatewayConfig, Pin, Pinning
+from switchyard_sidecar.config.model import Auth, AuthType, GatewayConfig, Pin, Pinning
 from switchyard_sidecar.findings import MAX_KEPT, Findings
 from unit.catalog.samples import gateway, tool, views
 
@@ -59,6 +59,24 @@ def test_names_that_look_alike_are_said_once_and_again_when_they_come_back() -> 
     line = "names_look_alike ('gh__A', 'gh__a')"
     assert said((none, both), (none, both), (both, both)) == [line]
     assert said((none, both), (both, none), (none, both)) == [line, line]
+
+
+def test_what_one_caller_alone_is_shown_is_said_with_its_lane() -> None:
+    """What a lane shows of backends that all share is nobody's in particular."""
+    shared, own = gateway({"gh": "gh", "fw": "fw"}).backends
+    forwarding = own.model_copy(update={"auth": Auth(type=AuthType.FORWARD)})
+    config = BARE.model_copy(
+        update={"backends": tuple(each.model_copy(update={"pinning": PINS}) for each in (shared, forwarding))}
+    )
+    after = build(config, views(gh=["a", "b", "B"], fw=["a", "c", "C"]))
+    with capture_logs() as logged:
+        Findings().say(build(config, {}), after, lane=7)
+    assert [(each["event"], each.get("backend") or each.get("names"), each.get("lane")) for each in logged] == [
+        ("pins_differ", "ns/gh", None),
+        ("pins_differ", "ns/fw", 7),
+        ("names_look_alike", ("fw__C", "fw__c"), 7),
+        ("names_look_alike", ("gh__B", "gh__b"), None),
+    ]
 
 
 def test_what_is_remembered_has_an_end() -> None:

@@ -142,6 +142,14 @@ class StateCollector(Collector):
             running.add_metric([name], each.calls_running)
             for state in ("connecting", "ready", "failing"):
                 callers.add_metric([name, state], getattr(each, state))
+        as_pinned = GaugeMetricFamily(
+            "switchyard_backend_callers_as_pinned",
+            "Callers whose own tokens go to the backend, by what it lists to them beside its pins: agreed or differing.",
+            labels=["backend", "state"],
+        )
+        for name, counts in self._state.gateway.callers_as_pinned.items():
+            for state, count in counts.items():
+                as_pinned.add_metric([name, state], count)
         for name in self._state.gateway.unresolved:
             up.add_metric([name, "unknown"], 0)
-        yield from (up, tools, running, held_back, silent, pins, callers)
+        yield from (up, tools, running, held_back, silent, pins, callers, as_pinned)

@@ -93,13 +93,15 @@ class State:
         }
 
     def _backends(self) -> dict[str, Any]:
-        pins = self.gateway.shared.catalog.pins
+        pins, as_pinned = self.gateway.shared.catalog.pins, self.gateway.callers_as_pinned
         resolved = {
             name: shown(session.status) | ({"pins": shown(pins[name])} if name in pins else {})
             for name, session in self.gateway.sessions.items()
         }
         callers = {
-            name: {"state": "forwarding", "callers": shown(all_)} for name, all_ in self.gateway.forwarded.items()
+            name: {"state": "forwarding", "callers": shown(all_)}
+            | ({"callersAsPinned": as_pinned[name]} if name in as_pinned else {})
+            for name, all_ in self.gateway.forwarded.items()
         }
         unresolved = {name: {"state": "unresolved", "lastError": why} for name, why in self.gateway.unresolved.items()}
         return resolved | callers | unresolved

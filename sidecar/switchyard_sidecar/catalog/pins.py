@@ -32,6 +32,11 @@ class Comparison:
     missing: tuple[str, ...]
     """Pinned tools that a list read to its end does not have."""
 
+    @property
+    def differs(self) -> bool:
+        """Whether anything is not as it was agreed to."""
+        return bool(self.drifted or self.unpinned or self.missing)
+
 
 def compare(pinning: Pinning, tools: Iterable[ToolDefinition], snapshot: Snapshot) -> Comparison | None:
     """Compare ``tools``, which are those of the snapshot that the gateway's filters let pass. ``None``: nothing is asked for."""

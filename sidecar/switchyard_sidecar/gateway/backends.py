@@ -115,7 +115,7 @@ class Backends:
     """The backends that are asked with one set of credentials: those that all callers share, or those of one caller.
 
     ``changed`` is called when anything has changed that a catalog is made from. ``shares`` are by id, and common to all who have
-    sessions with a backend. ``token`` is what those backends get that are to have their caller's own.
+    sessions with a backend. ``token`` is what those backends get that are to have their caller's own, and ``lane`` that caller's number.
     """
 
     def __init__(
@@ -126,6 +126,7 @@ class Backends:
         shares: Shares,
         changed: Callable[[], None],
         token: ForwardedToken | None = None,
+        lane: int | None = None,
     ) -> None:
         self.running: Mapping[str, RunningBackend] = {}
         """By id. Replaced as a whole whenever it changes."""
@@ -135,6 +136,7 @@ class Backends:
         self._shares = shares
         self._changed = changed
         self._token = token
+        self._lane = lane
 
     def apply(self, backends: Mapping[str, AppliedBackend]) -> None:
         """Have just these running that can be asked: start, restart and end what differs, leave the rest alone."""
@@ -167,6 +169,7 @@ class Backends:
             pace=self._pace,
             token=self._token,
             share=self._shares[backend.config.id],
+            lane=self._lane,
         )
         running = RunningBackend(self._tasks, session)
         # The first list timeout settles what waited for this backend: names of lower backends, an old snapshot.
@@ -195,7 +198,7 @@ async def _supervised(session: BackendSession) -> None:
         try:
             await session.run()
         except Exception:
-            log.exception("backend_task_failed", backend=session.config.id)
+            log.exception("backend_task_failed", **session.about)
             if task.cancelling():  # it failed at its end
                 return
         await asyncio.sleep(RESTART_S)

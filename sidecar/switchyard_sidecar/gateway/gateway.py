@@ -51,6 +51,15 @@ class Gateway:
         }
 
     @property
+    def callers_as_pinned(self) -> Mapping[str, Mapping[str, int]]:
+        """By backend that gets its callers' own tokens and has pins: how many of their lists agree with these, and how many differ."""
+        return {
+            name: {"agreed": sum(not each.differs for each in found), "differing": sum(each.differs for each in found)}
+            for name, found in self._lanes.pins.items()
+            if found
+        }
+
+    @property
     def lanes(self) -> int:
         """How many callers have lanes of their own."""
         return len(self._lanes)

@@ -91,6 +91,11 @@ class Lane:
         return self._catalog
 
     @property
+    def made(self) -> Catalog:
+        """The catalog that was made last, whether or not another is due: for those who only watch."""
+        return self._catalog
+
+    @property
     def in_use(self) -> bool:
         """Whether it carries a call, is waited for, or is followed."""
         return bool(self._users or self._followers)

@@ -10,19 +10,23 @@ What always holds:
 3. When the token expires, when its backend is taken away or wants no tokens any more, or when nobody has used the lane for
    some time, its sessions end.
 4. There are at most ``Pace.lanes``. The one not used for longest makes room, unless it carries calls or is followed.
+5. In logs a lane is a number, counted from the process's start: it tells callers apart, and of whom it is nothing.
 """
 
 import asyncio
 import hashlib
+import itertools
 import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
 
 from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.catalog.catalog import Catalog
+from switchyard_sidecar.catalog.pins import Comparison
 from switchyard_sidecar.config.apply import Applied, AppliedBackend
 from switchyard_sidecar.config.model import AuthType
 from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Shares, Tasks
@@ -35,6 +39,12 @@ from switchyard_sidecar.upstream.session import BackendSession
 
 OF_ONE_TOKEN: Final = frozenset({"auth_time", "exp", "iat", "jti", "nbf"})
 """Claims that tell of the token alone, and of nothing that it entitles to (RFC 7519, section 4.1; RFC 9068, section 2.2)."""
+
+
+class Say(Protocol):
+    """Tells people of a new catalog, with the one before and the number of the lane that it is of; ``None``: callers share it."""
+
+    def __call__(self, before: Catalog, after: Catalog, lane: int | None = None) -> None: ...  # noqa: D102
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +71,7 @@ class Lanes:
         shares: Shares,
         shared: Lane,
         on_catalog: Callable[[Lane], None],
-        say: Callable[[Catalog, Catalog], None],
+        say: Say,
     ) -> None:
         self._tasks = tasks
         self._http = http
@@ -75,6 +85,7 @@ class Lanes:
         self._shares = shares
         self._common: Mapping[str, RunningBackend] = {}
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._numbers = itertools.count(1)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -84,6 +95,12 @@ class Lanes:
         """By backend that gets its callers' tokens: the sessions with it, whosever they are."""
         own = [kept.own.running for kept in self._kept.values()]
         return {name: [running[name].session for running in own if name in running] for name in self._forwarding}
+
+    @property
+    def pins(self) -> Mapping[str, list[Comparison]]:
+        """By backend that gets its callers' tokens: what each caller's list of it is beside the pins."""
+        made = [kept.lane.made.pins for kept in self._kept.values()]
+        return {name: [pins[name] for pins in made if name in pins] for name in self._forwarding}
 
     def of(self, caller: Caller) -> Lane | None:
         """The caller's own lane; ``None`` when no backend is to get its token.
@@ -146,9 +163,11 @@ class Lanes:
 
     def _opened(self, caller: Caller, text: str, backends: Mapping[str, AppliedBackend]) -> _Kept:
         self._make_room()
-        lane = Lane(self._config, self._on_catalog, self._say, previous=self._shared.catalog)
+        number = next(self._numbers)
+        say = partial(self._say, lane=number)
+        lane = Lane(self._config, self._on_catalog, say, previous=self._shared.catalog)
         token = ForwardedToken(text)
-        own = Backends(self._tasks, self._http, self._pace, self._shares, lane.changed, token)
+        own = Backends(self._tasks, self._http, self._pace, self._shares, lane.changed, token, number)
         kept = _Kept(caller, token, own, lane)
         self._run(kept, backends)
         return kept

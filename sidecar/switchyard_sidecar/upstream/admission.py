@@ -16,6 +16,7 @@ from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.breaker import Breaker, State
 from switchyard_sidecar.upstream.faults import AtRest, Fault
 from switchyard_sidecar.upstream.pace import Pace
+from switchyard_sidecar.upstream.wire import About
 
 log = structlog.get_logger(__name__)
 
@@ -29,11 +30,14 @@ class Share:
 
 
 class Admission:
-    """The calls of one session. ``failing`` says whether its list cannot be read; ``now`` gives monotonic seconds."""
+    """The calls of one session.
+
+    ``about``: for log lines; ``failing`` says whether its list cannot be read; ``now`` gives monotonic seconds.
+    """
 
     def __init__(
         self,
-        backend: str,
+        about: About,
         pace: Pace,
         jitter: Callable[[], float],
         share: Share,
@@ -41,7 +45,7 @@ class Admission:
         now: Callable[[], float],
         failing: Callable[[], bool],
     ) -> None:
-        self._backend = backend
+        self._about = about
         self._share = share
         self._breaker = Breaker(pace.outages, pace.backoff, pace.call_probe_s, jitter)
         self._now = now
@@ -84,7 +88,7 @@ class Admission:
     def answered(self) -> None:
         """The backend has answered something."""
         if self.circuit != "closed":
-            log.info("calls_resumed", backend=self._backend)
+            log.info("calls_resumed", **self._about)
         self._breaker.answered()
 
     def _ticket(self) -> int:
@@ -102,4 +106,4 @@ class Admission:
         before = self._breaker.state(now)
         self._breaker.failed(ticket, now)
         if before == "closed" and self._breaker.state(now) != "closed":
-            log.warning("calls_held_back", backend=self._backend)
+            log.warning("calls_held_back", **self._about)

@@ -16,6 +16,7 @@ from switchyard_sidecar.upstream.faults import Fault
 from switchyard_sidecar.upstream.legacy import LegacySession
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.stream import ChangeStream
+from switchyard_sidecar.upstream.wire import About
 
 
 @dataclass(slots=True, eq=False)
@@ -69,10 +70,10 @@ class Lease:
 
 
 class CallSessions:
-    """The sessions of one backend by principal, least recently used first."""
+    """The sessions of one backend by principal, least recently used first. ``about``: for log lines."""
 
-    def __init__(self, backend: str, pace: Pace, jitter: Callable[[], float], errands: Errands) -> None:
-        self._backend = backend
+    def __init__(self, about: About, pace: Pace, jitter: Callable[[], float], errands: Errands) -> None:
+        self._about = about
         self._pace = pace
         self._jitter = jitter
         self._errands = errands
@@ -120,8 +121,8 @@ class CallSessions:
                 decided.set()
 
         # What the stream brings, the session itself takes.
-        stream = ChangeStream(self._backend, self._pace, self._jitter, moved=moved)
-        return self._errands.keep(stream.follow(session), f"call stream of {self._backend}")
+        stream = ChangeStream(self._about, self._pace, self._jitter, moved=moved)
+        return self._errands.keep(stream.follow(session), f"call stream of {self._about['backend']}")
 
     async def reap(self) -> None:
         """End idle sessions until cancelled, and then all."""

@@ -24,14 +24,17 @@ from switchyard_sidecar.upstream.faults import Malformed, Refused, TooLarge
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
 from switchyard_sidecar.upstream.walk import Ask, Step, Walk, Walked
+from switchyard_sidecar.upstream.wire import About
 
 log = structlog.get_logger(__name__)
 
 
 async def read_list(
-    peer: Peer, config: Backend, pace: Pace, turns: asyncio.Lock, previous: Snapshot | None, began: float
+    peer: Peer, config: Backend, pace: Pace, turns: asyncio.Lock, previous: Snapshot | None, began: float, about: About
 ) -> Snapshot:
-    """Walk all pages and make a snapshot of them. ``began``: now, in monotonic seconds; ``turns``: shared by all backends.
+    """Walk all pages and make a snapshot of them.
+
+    ``began``: now, in monotonic seconds; ``turns``: shared by all backends; ``about``: for log lines.
 
     Raises:
         McpError: the backend answered with an error.
@@ -40,7 +43,7 @@ async def read_list(
     async with within(pace.walk_s):
         walked, pages = await _walk(peer, config, pace)
         if walked.cut is not None:
-            log.warning("list_incomplete", backend=config.id, reason=walked.cut.value, tools=len(walked.entries))
+            log.warning("list_incomplete", **about, reason=walked.cut.value, tools=len(walked.entries))
         tools, rejected = await _checked(walked.entries, config.limits.tool_bytes, pace.slice_s, turns, previous)
     ttls = [freshness.effective_ttl_ms(page.ttl_ms, peer.era, config.cache) for page in pages]
     without_pages = freshness.effective_ttl_ms(config.cache.default_ttl_ms, peer.era, config.cache)

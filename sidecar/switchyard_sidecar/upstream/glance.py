@@ -12,7 +12,7 @@ from switchyard_sidecar.upstream.fetch import read_list
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
-from switchyard_sidecar.upstream.wire import Wire
+from switchyard_sidecar.upstream.wire import Wire, about
 
 
 async def glance(
@@ -26,10 +26,11 @@ async def glance(
     """
     endpoint = await http.endpoint(config, credentials)
     errands = Errands(tasks, pace.farewell_s)
-    wire = Wire(config.id, http, endpoint, pace, errands, _unheard, itertools.count(1))
+    subject = about(config.id)
+    wire = Wire(subject, http, endpoint, pace, errands, _unheard, itertools.count(1))
     peer = await connect(config, wire, patience_s=pace.probe_s)
     try:
-        return peer, await read_list(peer, config, pace, http.turns, None, asyncio.get_running_loop().time())
+        return peer, await read_list(peer, config, pace, http.turns, None, asyncio.get_running_loop().time(), subject)
     finally:
         await peer.close()
 

@@ -195,7 +195,7 @@ class LegacySession:
         elif message.id is not None:
             if message.method != "ping":
                 method = message.method if message.method in NOT_CARRIED else "another"
-                log.info("server_request_refused", backend=self._wire.backend, method=method)
+                log.info("server_request_refused", **self._wire.about, method=method)
             self._wire.errands.send(self._transport.send(_reply(message, message.id)), "answer the server")
 
 

@@ -55,7 +55,7 @@ from switchyard_sidecar.upstream.refresh import Refresh
 from switchyard_sidecar.upstream.status import BackendStatus, Counters
 from switchyard_sidecar.upstream.stream import ChangeStream
 from switchyard_sidecar.upstream.vigil import Vigil
-from switchyard_sidecar.upstream.wire import Wire
+from switchyard_sidecar.upstream.wire import About, Wire, about
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ class BackendSession:
     """One backend with one credential. Made and used in one event loop; lives while :meth:`run` does.
 
     ``credentials`` are the contents of the files that ``config`` names; ``token`` is the one of the only caller, if that is
-    what the backend gets. ``seed`` is what is shown until the first answer. ``share`` is common to all sessions with the backend.
+    what the backend gets, and ``lane`` that caller's number, for logs. ``seed`` is what is shown until the first answer. ``share`` is common to all sessions with the backend.
     ``on_change`` is called, and must not block, when what the session shows has changed or a read has ended.
     """
 
@@ -84,8 +84,11 @@ class BackendSession:
         jitter: Callable[[], float] = random.random,
         token: ForwardedToken | None = None,
         share: Share | None = None,
+        lane: int | None = None,
     ) -> None:
         self.config: Final = config
+        self.about: Final[About] = about(config.id, lane)
+        """For log lines."""
         self._credentials = credentials
         self._token = token
         self._discretion = Discretion(config, credentials, token)
@@ -108,7 +111,7 @@ class BackendSession:
         self._round = asyncio.Event()  # set, and replaced, when a read ends either way
         self._closed = False
         self._stream = ChangeStream(
-            config.id, pace, jitter, changed=self._notified, doubted=self._doubted, moved=self._tell
+            self.about, pace, jitter, changed=self._notified, doubted=self._doubted, moved=self._tell
         )
         self._begun = asyncio.Event()  # set when there is a wire, or a failure to make one
         self._ids = itertools.count(1)
@@ -117,7 +120,7 @@ class BackendSession:
         """What was last known of the backend; calls use it."""
         self._sessions: CallSessions | None = None
         self._admission = Admission(
-            config.id,
+            self.about,
             pace,
             jitter,
             share or Share(pace.calls),
@@ -239,7 +242,7 @@ class BackendSession:
             if isinstance(answer, BackendUnavailable):
                 self._counters.faults += 1
                 if not answer.is_refusal:  # those may be many, and are counted
-                    log.info("call_failed", backend=self.config.id, reason=answer.reason)
+                    log.info("call_failed", **self.about, reason=answer.reason)
             raise self._discretion.about(answer) from None
 
     async def _relayed(self, call: ToolCall, sink: CallSink) -> CallResult:
@@ -281,7 +284,7 @@ class BackendSession:
         try:
             async with asyncio.TaskGroup() as tasks:
                 errands = Errands(tasks, self._pace.farewell_s)
-                self._sessions = CallSessions(self.config.id, self._pace, self._jitter, errands)
+                self._sessions = CallSessions(self.about, self._pace, self._jitter, errands)
                 tasks.create_task(self._sessions.reap(), name=f"call sessions of {self.config.id}")
                 while True:
                     await self._live(errands)
@@ -332,13 +335,13 @@ class BackendSession:
     async def _connected(self, errands: Errands) -> ModernPeer | LegacySession:
         if self._wire is None:
             endpoint = await self._http.endpoint(self.config, self._credentials, self._token)
-            self._wire = Wire(self.config.id, self._http, endpoint, self._pace, errands, self._notified, self._ids)
+            self._wire = Wire(self.about, self._http, endpoint, self._pace, errands, self._notified, self._ids)
             self._begun.set()
         await self._http.turn_to_begin()
         patience_s = min(self._pace.probe_s * 2 ** min(self._losses, 16), self._pace.probe_max_s)
         peer = await connect(self.config, self._wire, patience_s=patience_s)
         self._peer = peer
-        log.info("backend_connected", backend=self.config.id, era=peer.era.value, version=peer.version)
+        log.info("backend_connected", **self.about, era=peer.era.value, version=peer.version)
         return peer
 
     async def _read_when_due(self, peer: ModernPeer | LegacySession) -> Fault | McpError:
@@ -369,7 +372,9 @@ class BackendSession:
         self._vigil.began(watched, self._counters.notifications)
         done = False
         try:
-            snapshot = await read_list(peer, self.config, self._pace, self._http.turns, self._snapshot, began)
+            snapshot = await read_list(
+                peer, self.config, self._pace, self._http.turns, self._snapshot, began, self.about
+            )
             done = True
         finally:
             if not done:
@@ -385,23 +390,23 @@ class BackendSession:
         if self._vigil.brought(heard, changed=changed and snapshot.complete):
             self._loop.call_later(self._pace.grace_s, self._count_silent, heard)  # the word may still be on its way
         if changed:
-            log.info("list_read", backend=self.config.id, tools=len(snapshot.tools), complete=snapshot.complete)
+            log.info("list_read", **self.about, tools=len(snapshot.tools), complete=snapshot.complete)
         if previous is None or previous.rejected != snapshot.rejected:
             for rejection in snapshot.rejected[:MAX_LOGGED]:
-                log.warning("tool_rejected", backend=self.config.id, tool=rejection.tool, reason=rejection.reason)
+                log.warning("tool_rejected", **self.about, tool=rejection.tool, reason=rejection.reason)
         self._tell()
         self._end_round()
 
     def _count_silent(self, heard: int) -> None:
         if self._counters.notifications == heard:
             self._counters.silent_changes += 1
-            log.warning("list_changed_unannounced", backend=self.config.id)
+            log.warning("list_changed_unannounced", **self.about)
 
     def _failed(self, error: Fault | McpError) -> float:
         """Show a failure; return how long to wait before the next attempt."""
         reason = reason_of(error)
         if reason != self._error:
-            log.warning("backend_failing", backend=self.config.id, reason=reason)
+            log.warning("backend_failing", **self.about, reason=reason)
         self._error = reason
         self._is_denied = self._token is not None and faults.is_denial(error)
         if self._is_denied:

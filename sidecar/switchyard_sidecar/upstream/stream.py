@@ -10,6 +10,7 @@ from switchyard_sidecar.upstream.faults import Fault, NoStream, SessionLost, rea
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.peer import Peer
 from switchyard_sidecar.upstream.status import StreamState
+from switchyard_sidecar.upstream.wire import About
 
 log = structlog.get_logger(__name__)
 
@@ -19,11 +20,11 @@ def _nothing() -> None:
 
 
 class ChangeStream:
-    """The change stream of one session with a backend. The three callbacks must not block."""
+    """The change stream of one session with a backend. ``about``: for log lines. The three callbacks must not block."""
 
     def __init__(
         self,
-        backend: str,
+        about: About,
         pace: Pace,
         random: Callable[[], float],
         *,
@@ -33,7 +34,7 @@ class ChangeStream:
     ) -> None:
         self.state: StreamState = "none"
         self.opened_total = 0
-        self._backend = backend
+        self._about = about
         self._pace = pace
         self._random = random
         self._changed = changed
@@ -60,7 +61,7 @@ class ChangeStream:
                     self._doubted()
                     return
                 except (Fault, McpError) as error:
-                    log.info("change_stream_lost", backend=self._backend, reason=reason_of(error))
+                    log.info("change_stream_lost", **self._about, reason=reason_of(error))
                 was_open = self.opened_total > opened_before
                 lived_s = loop.time() - self._opened_at if was_open else 0.0
                 losses = 1 if lived_s >= self._pace.steady_s else losses + 1

@@ -501,3 +501,36 @@ async def test_server_that_denies_everyone_is_no_outage() -> None:
 def test_token_shows_itself_to_nobody() -> None:
     """Nor in the representation of what holds it."""
     assert "alice" not in repr(caller("someone", "alice"))
+
+
+@pytest.mark.parametrize("make", ERAS)
+async def test_log_lines_about_one_caller_say_whose_lane_they_are_of(make: Callable[..., OrdinaryBackend]) -> None:
+    """By a number, so that callers are told apart, and of whom it is nothing. What all share has none."""
+    with capture_logs() as logged:
+        async with (
+            accounts(make) as server,
+            ModernBackend(*tools("t")) as common,
+            scene({"x": (server, FORWARD), "c": (common, {})}) as played,
+        ):
+            await played.names(ALICE)
+            await played.names(BOB)
+            await played.names(caller("alice", "alice", iat=1))  # another token that entitles to the same
+            await played.names(caller("stranger"))
+            await server.stop()
+            with pytest.raises(McpError):
+                await played.call(ALICE, "x__a")
+    assert {each.get("lane") for each in logged if each.get("backend") == "n/c"} == {None}
+    lines = [(each["event"], each["lane"]) for each in logged if each.get("backend") == "n/x"]
+    assert {line for line in lines if line[0] == "list_read"} == {("list_read", 1), ("list_read", 2)}
+    assert {line for line in lines if line[0] == "backend_failing"} >= {("backend_failing", 3)}
+    assert ("call_failed", 1) in lines
+    assert not [word for word in ("alice", "bob", "stranger") if word in repr(logged)]
+
+
+async def test_a_lane_that_begins_anew_has_another_number() -> None:
+    """One that ended says nothing about the next one's caller."""
+    with capture_logs() as logged:
+        async with accounts() as server, scene({"x": (server, FORWARD)}, pace=patient(lanes=1)) as played:
+            for who in (ALICE, BOB, ALICE):
+                await played.names(who)
+    assert [each["lane"] for each in logged if each["event"] == "backend_connected"] == [1, 2, 3]

@@ -9,12 +9,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from fakes import hostile
+from fakes.accounts import Accounts
 from fakes.gateway import Gateway, Section, gateway, section
 from fakes.hostile import HostileBackend
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import OrdinaryBackend, tool
 from fakes.waiting import eventually
+from integration.gateway.lanes import FORWARD
 from integration.gateway.test_streams import BRISK, changes, told
 from switchyard_sidecar.catalog.definition import ToolDefinition, parse_tool
 
@@ -103,6 +105,36 @@ async def test_warn_lists_what_changed_and_says_so(tmp_path: Path, make: type[Or
             "missing": ["gone"],
         }
     ]
+
+
+async def test_each_callers_own_list_is_compared_and_it_is_said_how_many_agree(tmp_path: Path) -> None:
+    """Where callers' tokens go to the backend: by lane in the log, in numbers in status and metrics, and by nobody's name."""
+    lists = {"token-of-alice": [HONEST], "token-of-bob": [POISONED, tool("b")], "token-of-carol": [HONEST]}
+    server = Accounts({token: ModernBackend(*definitions) for token, definitions in lists.items()})
+    with capture_logs() as logged:
+        async with server, gateway(tmp_path, {"one": pinned(server, "Enforce", HONEST, **FORWARD)}) as gw:
+            names = [(await gw.another_modern(token).list()).names for token in lists]
+            status, metrics = await gw.status(), await gw.metrics()
+    assert names == [["a"], [], ["a"]]
+    assert status["backends"]["tools/one"]["callersAsPinned"] == {"agreed": 2, "differing": 1}
+    for state, count in (("agreed", 2), ("differing", 1)):
+        assert f'switchyard_backend_callers_as_pinned{{backend="tools/one",state="{state}"}} {count}.0' in metrics
+    said = [each for each in logged if each["event"].startswith("pins_")]
+    assert [(each["event"], each["lane"], each.get("drifted")) for each in said] == [
+        ("pins_agree", 1, None),
+        ("pins_differ", 2, ["a"]),
+        ("pins_agree", 3, None),
+    ]
+    assert "token-of" not in repr(status) + metrics + repr(logged)
+
+
+async def test_callers_lists_without_pins_are_not_counted(tmp_path: Path) -> None:
+    """Nothing is asked for."""
+    server = Accounts({"token": ModernBackend(HONEST)})
+    async with server, gateway(tmp_path, {"one": section(server, **FORWARD)}) as gw:
+        await gw.another_modern("token").list()
+        assert "callersAsPinned" not in (await gw.status())["backends"]["tools/one"]
+        assert "switchyard_backend_callers_as_pinned{" not in await gw.metrics()
 
 
 async def test_what_agrees_is_not_mentioned(tmp_path: Path) -> None:
