@@ -91,7 +91,8 @@ class MCPBackendStatus(Status):
     """`Accepted`: the resource is valid, and nothing it asks for is refused. `ResolvedRefs`: the Secrets and ConfigMaps it names
     are there and usable. `Reachable`: it answers the operator, which may see it from elsewhere than an agent does; `Unknown`
     where it is not probed; never part of `Ready`. `Pinned`: where `spec.pinning.mode` is not `None`, every tool it listed last is what
-    was pinned; never part of `Ready`. `Ready`: accepted and resolved. At most 16."""
+    was pinned; `Unknown` where the operator has no list; never part of `Ready`. `NamesLookAlike`: a person would take tools it lists for
+    one another; there only while it is true, never part of `Ready`. `Ready`: accepted and resolved. At most 16."""
     protocol: BackendProtocol | None = None
     """What the server speaks. Absent until it has answered."""
     server_info: ServerInfo | None = None

@@ -92,6 +92,12 @@ def find(parts: Iterable[Looks], names: AbstractSet[str]) -> tuple[Lookalike, ..
     return tuple(sorted(found, key=lambda each: (each.names, each.kind)))
 
 
+def among(names: Iterable[str]) -> tuple[Lookalike, ...]:
+    """What is to be said of names that come from one place."""
+    known = frozenset(names)
+    return find([Looks.of(known)], known)
+
+
 def _met_again(looks: Iterable[Looks], names: AbstractSet[str]) -> set[str]:
     """What more than one name is compared by, or might be. A pass over sets, since nearly always there is nothing to be found."""
     again: set[str] = set()

@@ -157,6 +157,21 @@ async def test_a_hostile_name_does_nothing_to_a_terminal_and_hides_nothing_from_
         assert "note: MCPBackend agents/one: '\\x1b[2J' is never listed, and not pinned: " in done.stderr
 
 
+async def test_tools_that_a_person_would_take_for_one_another_are_pointed_out(tmp_path: Path) -> None:
+    """Whoever reviews the diff is told which letters to look at; what is left out by the manifest is not mentioned."""
+    async with ModernBackend(*tools("paypal", "p\u0430ypal", "Paypal")) as one:
+        folder = manifests(
+            tmp_path / "m", one=backend("one", one.url, "tools: {exclude: [Paypal]}, pinning: {mode: Warn}")
+        )
+        done = await run("-f", folder)
+        told = "see whether it is meant, or leave it out with spec.tools"
+        assert done.stderr.splitlines() == [
+            "MCPBackend agents/one: 2 tools, 2 new",
+            f"warning: MCPBackend agents/one: 'p\\u0430ypal' looks like 'paypal': {told}",
+            f"warning: MCPBackend agents/one: 'p\\u0430ypal' mixes scripts within a word: {told}",
+        ]
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [

@@ -53,6 +53,23 @@ async def test_a_legacy_backend_is_described_and_its_session_ended() -> None:
     assert kinds[-1] == "DELETE"
 
 
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({}, "SameShape"),
+        ({"filters": (ToolFilter(exclude=("\u0440*",)),)}, None),
+        ({"pinning": {"mode": "Enforce"}}, None),
+        ({"pinning": {"mode": "Warn"}}, "SameShape"),
+    ],
+)
+async def test_names_that_look_alike_are_found(more: dict[str, object], reason: str | None) -> None:
+    """Of tools that sidecars may list: neither those that are filtered away, nor those that are withheld."""
+    async with ModernBackend(*tools("pay", "\u0440\u0430\u0443")) as server:
+        probe = await looked(backend(server.url, **more))
+    assert probe.answer is not None
+    assert (probe.answer.alike and probe.answer.alike.reason) == reason
+
+
 async def test_equal_lists_have_equal_digests_and_other_lists_others() -> None:
     """The digest covers definitions, not their order."""
     digests = []

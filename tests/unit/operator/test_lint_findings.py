@@ -274,6 +274,100 @@ def test_advice(text: str, found: list[str]) -> None:
     assert in_short(text) == found
 
 
+PLAIN, CYRILLIC = f"{{tool: paypal, sha256: '{'0' * 64}'}}", f"{{tool: \"p\\u0430ypal\", sha256: '{'0' * 64}'}}"
+
+
+def pinned(*digests: str, more: str = "") -> str:
+    return f"pinning: {{mode: Warn, digests: [{', '.join(digests)}]}}{more}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            backend("a", pinned(PLAIN, CYRILLIC)),
+            ["note 5 spec.pinning.digests[1].tool LookAlike"] * 2,
+            id="a pinned tool with a Cyrillic letter: what it looks like, and that it mixes scripts",
+        ),
+        pytest.param(
+            backend("a", pinned(PLAIN, CYRILLIC, more=', tools: {exclude: ["p\\u0430*"]}')),
+            [],
+            id="one that is left out",
+        ),
+        pytest.param(
+            gateway("{name: a}")
+            + backend("a", pinned(PLAIN))
+            + alias("x", "a", "find").replace("tool: t", r'tool: "p\u0430ypal"'),
+            ["note 15 spec.tool LookAlike"] * 2,
+            id="a tool that an alias names",
+        ),
+        pytest.param(
+            gateway("{name: a}")
+            + backend("a")
+            + alias("x", "a", "listItems")
+            + alias("y", "a", "listitems").replace("t,", "u,"),
+            ["warning 20 spec.alias LookAlike"],
+            id="two aliases",
+        ),
+        pytest.param(
+            gateway("{name: a}", "{name: b}")
+            + backend("a", pinned(PLAIN))
+            + backend("b")
+            + alias("x", "b", "a__paypaI"),
+            ["warning 20 spec.alias LookAlike"],
+            id="an alias that passes for another backend's tool",
+        ),
+        pytest.param(
+            gateway("{name: a, prefix: jira}", "{name: b, prefix: Jira}") + backend("a") + backend("b"),
+            ["warning 5 spec.backends[0] LookAlike"],
+            id="two prefixes",
+        ),
+        pytest.param(
+            gateway("{name: svc1}", "{name: svcl}") + backend("svc1") + backend("svcl"),
+            ["warning 5 spec.backends[1] LookAlike"],
+            id="two backends' names, which become prefixes",
+        ),
+        pytest.param(
+            gateway("{name: a}")
+            + gateway("{name: a}", name="other")
+            + backend("a")
+            + alias("x", "a", "GET")
+            + alias("y", "a", "get").replace("t,", "u,"),
+            ["warning 25 spec.alias LookAlike"],
+            id="two aliases, once however many gateways have them",
+        ),
+        pytest.param(
+            gateway("{name: a}", "{name: b}") + backend("a", pinned(PLAIN)) + backend("b", pinned(PLAIN)),
+            [],
+            id="prefixes apart",
+        ),
+        pytest.param(
+            backend("a", pinned(PLAIN, more=f", {BEARER}")),
+            ["note 5 spec.auth.secretKeyRef SecretNotFound"],
+            id="a token",
+        ),
+        pytest.param(
+            backend("a", pinned(PLAIN, more=", auth: {type: Forward}")),
+            ["note 5 spec.pinning UnseenPins"],
+            id="no token",
+        ),
+        pytest.param(backend("a", "auth: {type: Forward}"), [], id="no token, and no pins"),
+    ],
+)
+def test_names_that_look_alike_and_pins_that_nobody_sees(text: str, found: list[str]) -> None:
+    """What files call tools is compared as the sidecar compares what it lists."""
+    assert in_short(text) == found
+
+
+def test_names_that_look_alike_are_told_apart_in_what_is_said_of_them() -> None:
+    """Object, field and remedy, in ASCII."""
+    alike, mixed = lint(backend("a", pinned(PLAIN, CYRILLIC)))
+    remedy = "see whether it is meant, or leave it out with spec.tools of agents/a [LookAlike]"
+    where = "MCPBackend agents/a: spec.pinning.digests[1].tool"
+    assert alike.said == f"{where}: 'p\\u0430ypal' looks like 'paypal': {remedy}"
+    assert mixed.said == f"{where}: 'p\\u0430ypal' mixes scripts within a word: {remedy}"
+
+
 def jwt(keys: str = "https://login.example/keys", audience: str = "https://mcp.example") -> str:
     return f"jwt: [{{issuer: 'https://login.example', audiences: ['{audience}'], jwksURL: '{keys}'}}]"
 

@@ -36,3 +36,8 @@ def test_an_address_of_a_service_or_of_the_internet_is_admitted(address: str) ->
 def test_the_api_servers_address_is_refused(address: str) -> None:
     """However it is written."""
     assert not Guard({ip_address("10.96.0.1")}).admits(address)
+
+
+def test_an_interface_makes_no_other_address_of_it() -> None:
+    """What stands behind ``%`` says by which way it is reached."""
+    assert not Guard({ip_address("fd00::1")}).admits("fd00::1%eth0")

@@ -34,6 +34,10 @@ class Subject(StrEnum):
     UNVERIFIED_SERVER = "UnverifiedServer"
     ANY_WEBSITE = "AnyWebsite"
     DEPRECATED_TRANSPORT = "DeprecatedTransport"
+    LOOK_ALIKE = "LookAlike"
+    """Of names, a person would take one for another."""
+    UNSEEN_PINS = "UnseenPins"
+    """No status says whether what is listed is as pinned."""
 
     # Who is let in, and who sees what
     KEYS_IN_CLEAR = "KeysInClear"
@@ -67,6 +71,7 @@ def advice(objects: Objects) -> Iterator[Advice]:
     for backend in objects.backends.values():
         yield from _credentials(backend)
         yield from _connection(backend)
+        yield from _pinning(backend)
     for gateway in objects.gateways.values():
         yield from _selectors(gateway, objects)
         yield from _listener(gateway)
@@ -98,6 +103,15 @@ def _connection(backend: MCPBackend) -> Iterator[Advice]:
     if backend.spec.transport == "SSE":
         message = "HTTP+SSE is deprecated in MCP since 2025-03-26; move the server to Streamable HTTP when it can"
         yield note(backend, ("spec", "transport"), Subject.DEPRECATED_TRANSPORT, message)
+
+
+def _pinning(backend: MCPBackend) -> Iterator[Advice]:
+    if backend.spec.auth.type == "Forward" and backend.spec.pinning.mode != "None":
+        message = (
+            "each caller's own list is held against these digests by the sidecar, and none by the operator or `switchyard pin`: the "
+            "condition Pinned stays Unknown; see the sidecar's metric switchyard_backend_callers_as_pinned, and pins_differ in its log"
+        )
+        yield note(backend, ("spec", "pinning"), Subject.UNSEEN_PINS, message)
 
 
 def _selectors(gateway: MCPGateway, objects: Objects) -> Iterator[Advice]:

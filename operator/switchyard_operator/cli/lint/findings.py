@@ -16,6 +16,7 @@ from switchyard_operator.api.fields import FieldPath, dotted
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.cli.absent import completed, others, sought
 from switchyard_operator.cli.lint.advice import Advice, Subject, advice
+from switchyard_operator.cli.lint.alike import names_alike, tools_alike
 from switchyard_operator.cli.lint.guards import guards
 from switchyard_operator.cli.lint.renames import renamed
 from switchyard_operator.compile import (
@@ -67,7 +68,7 @@ def findings(manifests: Manifests, before: Objects | None = None) -> list[Findin
     reports = [each for each in dict.fromkeys(_reports(manifests.objects)) if not _excused(each, faulty, manifests)]
     found = [_of_fault(fault) for fault in manifests.faults]
     found += [_of(_weighed(completed(each, manifests), manifests), manifests) for each in reports]
-    found += [_of(each, manifests) for each in _advice(manifests.objects, before)]
+    found += [_of(each, manifests) for each in dict.fromkeys(_advice(manifests.objects, before))]
     return sorted(found, key=lambda each: each.place or Place("~"))
 
 
@@ -84,12 +85,14 @@ def _reports(objects: Objects) -> Iterator[Report]:
 def _advice(objects: Objects, before: Objects | None) -> Iterator[Advice]:
     yield from advice(objects)
     yield from guards(objects)
+    yield from tools_alike(objects)
     for key, gateway in objects.gateways.items():
         now = _compiled(objects, key)
+        entries = {str(member.key): member.field for member in members(gateway, objects)[0]}
         yield from _too_large(key, now)
+        yield from names_alike(now.config, entries)
         if before is not None and key in before.gateways:
             was = _compiled(before, key)
-            entries = {str(member.key): member.field for member in members(gateway, objects)[0]}
             yield from renamed(was.config, now.config, entries)
 
 

@@ -20,6 +20,7 @@ from switchyard_operator.api.backend import MCPBackend, PinnedDigest
 from switchyard_operator.api.gateway import BackendEntry
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.cli.inputs import describe
+from switchyard_operator.cli.looks import described
 from switchyard_operator.cli.pin.edit import CannotEdit, Edit, applied, pin
 from switchyard_operator.cli.pin.listed import Listed, NotPinnable, listed
 from switchyard_operator.cli.unusable import UnusableInput
@@ -29,9 +30,10 @@ from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Severity
 from switchyard_operator.manifests.load import Manifests, load
 from switchyard_operator.manifests.sources import Source, Sources
+from switchyard_sidecar.catalog import lookalikes
 
 MAX_NAMED: Final = 20
-"""Tools that are not listed, named for one backend."""
+"""Tools that are not listed, and look-alikes, named for one backend."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +81,8 @@ def _sections(manifests: Manifests, chosen: list[Key]) -> dict[Key, Section]:
         refused += [describe(each, manifests) for each in section.reports if each.severity is Severity.ERROR]
         if manifests.objects.backends[key].spec.auth.type == "Forward":
             refused.append(
-                f"error: MCPBackend {key}: lists its tools to callers with a token of their own: pin it by hand"
+                f"error: MCPBackend {key}: lists its tools to callers with a token of their own: pin it by hand, and see how many "
+                "callers' lists agree by the sidecar's metric switchyard_backend_callers_as_pinned"
             )
     if refused:
         raise UnusableInput(refused)
@@ -175,3 +178,5 @@ def _said(backend: MCPBackend, found: Listed) -> Iterator[str]:
         yield f"note: MCPBackend {key}: spec.pinning.mode is None, so that digests have no effect: Warn or Enforce have"
     for each in found.rejected[:MAX_NAMED]:
         yield f"note: MCPBackend {key}: {each.tool!a} is never listed, and not pinned: {each.reason}"
+    for alike in lookalikes.among(found.digests)[:MAX_NAMED]:
+        yield f"warning: MCPBackend {key}: {described(alike)}: see whether it is meant, or leave it out with spec.tools"

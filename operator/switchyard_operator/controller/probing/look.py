@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from switchyard_operator.controller.status.alike import alike
 from switchyard_operator.controller.status.pinned import pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason
-from switchyard_sidecar.catalog import pins
+from switchyard_sidecar.catalog import lookalikes, pins
 from switchyard_sidecar.catalog.filters import passes
 from switchyard_sidecar.catalog.snapshot import Snapshot, digest_of
 from switchyard_sidecar.config.model import Backend
@@ -62,6 +63,8 @@ async def look(
 
 def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
     tools = [tool for tool in snapshot.tools if passes(config.filters, tool.name)]
+    compared = pins.compare(config.pinning, tools, snapshot)
+    withheld = frozenset((*compared.drifted, *compared.unpinned) if compared is not None and compared.enforced else ())
     return Answer(
         era="Modern" if peer.era is Era.MODERN else "Legacy",
         version=peer.version,
@@ -70,7 +73,8 @@ def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
         server_version=peer.server.version,
         tools=len(tools),
         digest=digest_of(tools).hex(),
-        pinned=None if (found := pins.compare(config.pinning, tools, snapshot)) is None else pinned(found),
+        pinned=None if compared is None else pinned(compared),
+        alike=alike(lookalikes.among(tool.name for tool in tools if tool.name not in withheld)),
         names=tuple(tool.name for tool in tools),
     )
 

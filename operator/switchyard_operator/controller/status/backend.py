@@ -10,6 +10,7 @@ from switchyard_operator.compile.reports import Reason, Report, Severity
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
 from switchyard_operator.controller.status.conditions import Condition, Truth, concluded
+from switchyard_operator.controller.status.pinned import not_compared
 from switchyard_operator.controller.status.probed import ProbeReason, Reach
 
 
@@ -23,14 +24,18 @@ def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach, hidde
     ready = ready_if(parts, "is accepted, and all its references resolve")
     seen = _seen(reach, ready)
     return Assessment(
-        concluded((*parts, seen.condition, *_pinned(item.model, seen)), ready, outlook(item.faults, reports)),
+        concluded((*parts, seen.condition, *_listed(item.model, seen)), ready, outlook(item.faults, reports)),
         seen.facts,
     )
 
 
-def _pinned(backend: MCPBackend | None, seen: Reach) -> Iterator[Condition]:
-    if backend is not None and backend.spec.pinning.mode != "None" and seen.answer and seen.answer.pinned:
-        yield seen.answer.pinned
+def _listed(backend: MCPBackend | None, seen: Reach) -> Iterator[Condition]:
+    """What is said of the tools that it lists."""
+    answer = seen.answer
+    if backend is not None and backend.spec.pinning.mode != "None":
+        yield not_compared(seen.reason) if answer is None or answer.pinned is None else answer.pinned
+    if answer is not None and answer.alike is not None:
+        yield answer.alike
 
 
 def _seen(reach: Reach, ready: Condition) -> Reach:

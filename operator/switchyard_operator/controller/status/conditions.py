@@ -32,14 +32,28 @@ pods are others' to make anew."""
 REACHABLE: Final = "Reachable"
 """Of a backend: it answers the operator. Never part of ``Ready``: an outage elsewhere must not block a rollout."""
 PINNED: Final = "Pinned"
-"""Of a backend that pins tools: what it lists is what was agreed to. There once it has answered; never part of ``Ready``: what differs is
+"""Of a backend that pins tools: what it lists is what was agreed to. Unknown until it has answered; never part of ``Ready``: what differs is
 somebody's to look at, and is withheld already where that is asked for."""
+NAMES_LOOK_ALIKE: Final = "NamesLookAlike"
+"""Of a backend: a person would take tools that it lists for one another. There only while it is true; never part of ``Ready``."""
 READY: Final = "Ready"
 """The sum of the others."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
 OURS: Final = frozenset(
-    {ACCEPTED, RESOLVED_REFS, PROGRAMMED, AVAILABLE, INJECTED, REACHABLE, PINNED, READY, RECONCILING, STALLED}
+    {
+        ACCEPTED,
+        RESOLVED_REFS,
+        PROGRAMMED,
+        AVAILABLE,
+        INJECTED,
+        REACHABLE,
+        PINNED,
+        NAMES_LOOK_ALIKE,
+        READY,
+        RECONCILING,
+        STALLED,
+    }
 )
 """Every type of condition that is said here."""
 

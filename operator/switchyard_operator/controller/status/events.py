@@ -16,6 +16,7 @@ from switchyard_operator.controller.status.conditions import (
     ACCEPTED,
     AVAILABLE,
     INJECTED,
+    NAMES_LOOK_ALIKE,
     PINNED,
     PROGRAMMED,
     REACHABLE,
@@ -36,6 +37,7 @@ _ACTIONS: Final[Mapping[str, str]] = {
     INJECTED: "Inject",
     REACHABLE: "Probe",
     PINNED: "ComparePins",
+    NAMES_LOOK_ALIKE: "CompareNames",
 }
 """What was done when it was found, by the condition that says it. The other conditions only sum these up."""
 
@@ -53,15 +55,16 @@ class Notice:
 def notices(conditions: Iterable[Condition], stored: Iterable[Mapping[str, Any]]) -> Iterator[Notice]:
     """What to say when these conditions take the place of those that are stored.
 
-    What does not hold (any more, or for another reason than before) is a warning, and so is a caveat on what is accepted. What
-    holds again is said too; what holds from the start goes without saying.
+    What does not hold (any more, or for another reason than before) is a warning, and so are a caveat on what is accepted and
+    names that look alike. What holds again is said too; what holds from the start goes without saying.
     """
     before = {each.get("type"): (each.get("status"), each.get("reason")) for each in stored}
     for each in conditions:
         status, reason = before.get(each.type, (None, None))
         if each.type not in _ACTIONS or (status, reason) == (each.status.value, each.reason):
             continue
-        action, caveat = _ACTIONS[each.type], each.type == ACCEPTED and each.reason != ACCEPTED
+        action = _ACTIONS[each.type]
+        caveat = each.type == NAMES_LOOK_ALIKE or (each.type == ACCEPTED and each.reason != ACCEPTED)
         if each.status is Truth.FALSE or (each.status is Truth.TRUE and caveat):
             yield Notice("Warning", each.reason, action, each.message)
         elif each.status is Truth.TRUE and status == Truth.FALSE.value:

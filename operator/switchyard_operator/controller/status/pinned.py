@@ -4,11 +4,12 @@ The names that are said are those that the resource itself pins. Of tools that n
 names are the backend's words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
 from switchyard_operator.controller.status.conditions import PINNED, Condition, Truth
+from switchyard_operator.controller.status.probed import ProbeReason
 from switchyard_sidecar.catalog.pins import Comparison
 
 MAX_NAMED: Final = 5
@@ -37,6 +38,21 @@ def pinned(found: Comparison) -> Condition:
     withheld = "; tools that are not as pinned, or not pinned, are withheld" if found.enforced else ""
     remedy = "; see what changed, then `switchyard pin --write`"
     return Condition(PINNED, Truth.FALSE, said[0][0].value, "; ".join(text for _, text in said) + withheld + remedy)
+
+
+_NOBODY_LOOKS: Final[Mapping[ProbeReason, str]] = {
+    ProbeReason.CALLER_NEEDED: "it lists its tools to callers with tokens of their own, each of whose lists the sidecar compares: "
+    "see switchyard_backend_callers_as_pinned among its metrics, and pins_differ in its log",
+    ProbeReason.ADDRESS_NOT_PROBED: "the operator does not connect to its address; the sidecar compares its list: "
+    "see switchyard_backend_pins among its metrics, and backends in its /status",
+}
+"""Where the operator will never know."""
+
+
+def not_compared(reason: ProbeReason) -> Condition:
+    """``Pinned`` of a backend that has listed nothing to the operator; ``reason`` says why it has not."""
+    message = _NOBODY_LOOKS.get(reason, "the backend has listed no tools to the operator yet")
+    return Condition(PINNED, Truth.UNKNOWN, reason.value, message)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 
-from switchyard_operator.controller.status.conditions import PINNED, REACHABLE, Condition, Truth, bounded
+from switchyard_operator.controller.status.conditions import (
+    NAMES_LOOK_ALIKE,
+    PINNED,
+    REACHABLE,
+    Condition,
+    Truth,
+    bounded,
+)
 
 FAILURES_BELIEVED: Final = 3
 """So many probes in a row must fail before a backend counts as unreachable."""
@@ -90,6 +97,8 @@ class Answer:
     """The names of these tools; none when they are known from a status alone, which does not hold them."""
     pinned: Condition | None = None
     """What its list says of the pins; ``None``: it has none to be held against."""
+    alike: Condition | None = None
+    """What is to be said of names in its list that look alike; ``None``: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +181,14 @@ def _answer(status: Mapping[str, Any]) -> Answer | None:
         server_version=server["version"],
         tools=tools["count"],
         digest=tools["digest"],
-        pinned=next((_recalled(each) for each in status["conditions"] if each["type"] == PINNED), None),
+        pinned=_recalled(status, PINNED),
+        alike=_recalled(status, NAMES_LOOK_ALIKE),
     )
 
 
-def _recalled(stored: Mapping[str, Any]) -> Condition:
-    return Condition(stored["type"], Truth(stored["status"]), stored["reason"], stored["message"])
+def _recalled(status: Mapping[str, Any], kind: str) -> Condition | None:
+    """A condition that was found out by looking; one that says that nobody could look is none."""
+    for each in status["conditions"]:
+        if each["type"] == kind and each["status"] != Truth.UNKNOWN:
+            return Condition(kind, Truth(each["status"]), each["reason"], each["message"])
+    return None

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from switchyard_operator.controller.status.alike import LookReason
 from switchyard_operator.controller.status.deployment import AvailableReason, Placed
 from switchyard_operator.controller.status.gateway import NOBODY_ADMITTED, Written
 from switchyard_operator.controller.status.pinned import PinReason
@@ -30,6 +31,7 @@ def test_every_reason_is_explained() -> None:
         *SidecarReason,
         *ProbeReason,
         *PinReason,
+        *LookReason,
     ]
 
 
@@ -43,6 +45,7 @@ def test_every_condition_is_explained() -> None:
         "Injected",
         "Reachable",
         "Pinned",
+        "NamesLookAlike",
         "Reconciling",
         "Stalled",
         "Ready",

@@ -1,12 +1,14 @@
 """What the status of a backend says of its pins, and that it says nothing of the backend's own words."""
 
+from dataclasses import replace
+
 import pytest
 
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.conditions import MESSAGE_BYTES, Condition, Truth, bounded
 from switchyard_operator.controller.status.events import notices
-from switchyard_operator.controller.status.pinned import pinned
+from switchyard_operator.controller.status.pinned import not_compared, pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason, Reach
 from switchyard_sidecar.catalog.pins import Comparison
 from unit.operator.declared import backend
@@ -55,17 +57,51 @@ ANSWER = Answer("Modern", "2026-07-28", True, "gh", "1", 3, "ab12", pinned=pinne
     [
         ("Warn", Reach(ProbeReason.ANSWERED, ANSWER), ["Pinned=False Drifted"]),
         ("Enforce", Reach(ProbeReason.TIMED_OUT, ANSWER, 3), ["Pinned=False Drifted"]),
-        ("Warn", Reach(), []),
+        ("Warn", Reach(), ["Pinned=Unknown NotProbed"]),
+        ("Warn", Reach(ProbeReason.CALLER_NEEDED), ["Pinned=Unknown CallerNeeded"]),
+        ("Enforce", Reach(ProbeReason.ADDRESS_NOT_PROBED), ["Pinned=Unknown AddressNotProbed"]),
+        ("Warn", Reach(ProbeReason.TIMED_OUT, None, 3), ["Pinned=Unknown TimedOut"]),
+        ("None", Reach(ProbeReason.CALLER_NEEDED), []),
         ("None", Reach(ProbeReason.ANSWERED, ANSWER), []),
     ],
 )
-def test_it_is_said_while_it_is_asked_for_and_known(mode: str, reach: Reach, said: list[str]) -> None:
-    """Also of a backend that does not answer any more: sidecars go on with what they have. Never part of `Ready`."""
+def test_it_is_said_while_it_is_asked_for(mode: str, reach: Reach, said: list[str]) -> None:
+    """Also of a backend that does not answer any more: sidecars go on with what they have. Never silent; never part of `Ready`."""
     assessed = assess_backend(held(backend("gh", pinning={"mode": mode})), Objects(), reach)
     assert [f"{each.type}={each.status} {each.reason}" for each in assessed.conditions if each.type == "Pinned"] == said
     assert assessed.conditions[-1] == Condition(
         "Ready", Truth.TRUE, "Ready", "is accepted, and all its references resolve"
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "where"),
+    [
+        (
+            ProbeReason.CALLER_NEEDED,
+            "switchyard_backend_callers_as_pinned among its metrics, and pins_differ in its log",
+        ),
+        (ProbeReason.ADDRESS_NOT_PROBED, "switchyard_backend_pins among its metrics, and backends in its /status"),
+        (ProbeReason.NOT_PROBED, "the backend has listed no tools to the operator yet"),
+    ],
+)
+def test_where_nobody_looks_it_is_said_who_does(reason: ProbeReason, where: str) -> None:
+    """The operator has no caller's token, and does not connect everywhere: only a sidecar compares then."""
+    assert where in not_compared(reason).message
+    assert list(notices([not_compared(reason)], [])) == []
+
+
+def test_that_nobody_knew_is_not_remembered_as_an_answer() -> None:
+    """A backend that was pinned before it answered is compared when it does."""
+    answered = Reach().after(Probe(ProbeReason.ANSWERED, replace(ANSWER, pinned=None)))
+    unknown = not_compared(ProbeReason.NOT_PROBED)
+    stored = [
+        {"type": each.type, "status": each.status.value, "reason": each.reason, "message": each.message}
+        for each in (answered.condition, unknown)
+    ]
+    recalled = Reach.recalled({**answered.facts, "conditions": stored})
+    assert recalled.answer is not None
+    assert recalled.answer.pinned is None
 
 
 def test_the_next_process_says_the_same() -> None:
