@@ -46,8 +46,8 @@ class Endpoint:
         self._service = service
         self._bodies = bodies
         self._authenticator = authenticator
-        self._modern = ModernMethods(service)
-        self._legacy = LegacyMethods(service)
+        self._modern = ModernMethods(service, authenticator.check)
+        self._legacy = LegacyMethods(service, authenticator.check)
         self.configure(guard)
 
     def configure(self, guard: Guard, resource: Resource | None = None) -> None:
@@ -146,8 +146,6 @@ class Endpoint:
             answer = await methods.serve(request, fields, envelope, accepted, caller)
             if isinstance(answer, Reply):
                 answer.until = caller.expires_at
-                if envelope.method != "tools/call":
-                    self._authenticator.check(caller)
             return answer
         except McpError as error:
             code = error.code

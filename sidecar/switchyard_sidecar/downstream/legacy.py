@@ -37,8 +37,9 @@ DEFAULT_LOG_LEVEL: Final = "info"
 class LegacyMethods:
     """Serves legacy requests."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, still_let_in: Callable[[Caller], None]) -> None:
         self._service = service
+        self._still_let_in = still_let_in
         self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[Body]]] = {
             "initialize": self._initialize,
             "logging/setLevel": self._set_level,
@@ -141,7 +142,7 @@ class LegacyMethods:
         session: Session | None,
     ) -> Exchange:
         state = self._service.sessions.state(session) if session else None
-        return Exchange(request, fields, envelope, accepted, caller, session, state)
+        return Exchange(request, fields, envelope, accepted, caller, self._still_let_in, session, state)
 
     def _session(self, request: web.BaseRequest, caller: Caller) -> Session | None:
         text = request.headers.get(SESSION_HEADER)
@@ -234,7 +235,9 @@ class LegacyMethods:
             if exchange.envelope.method == "tools/call":
                 outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s, alone=False)
                 return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
-            return joined(await self._answered(exchange, request_id))
+            body = joined(await self._answered(exchange, request_id))
+            exchange.check_caller()
+            return body
         except CallCancelledError:
             return None
         except McpError as error:

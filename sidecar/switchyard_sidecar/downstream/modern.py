@@ -31,8 +31,9 @@ DISCOVER_TTL_MS: Final = 60_000
 class ModernMethods:
     """Serves modern requests."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, still_let_in: Callable[[Caller], None]) -> None:
         self._service = service
+        self._still_let_in = still_let_in
         self._methods: dict[str, Callable[[Exchange, bytes], Awaitable[Answer]]] = {
             "server/discover": self._discover,
             "subscriptions/listen": self._listen,
@@ -55,7 +56,7 @@ class ModernMethods:
         check_modern(envelope, request.headers)
         if (method := self._methods.get(envelope.method)) is None:
             raise unknown_method(envelope.method)
-        return await method(Exchange(request, fields, envelope, accepted, caller), envelope.id)
+        return await method(Exchange(request, fields, envelope, accepted, caller, self._still_let_in), envelope.id)
 
     async def _discover(self, exchange: Exchange, request_id: bytes) -> Answer:
         config = self._service.config

@@ -1,9 +1,13 @@
 """What ends with a token: open streams, remembered lists, sessions; and what does not pass from one caller to another."""
 
+import asyncio
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from fakes import hostile
+from fakes.clients import BOTH
 from fakes.gateway import gateway
 from fakes.issuer import Issuer
 from fakes.legacy import LegacyBackend
@@ -14,6 +18,7 @@ from integration.access.doors import QUICK, challenge, guarded, static
 from integration.gateway.test_express import at_once, line
 
 STRICT = {"leewayMs": 0}
+EVENTS = "text/event-stream"
 
 
 def lasting(issuer: Issuer, seconds: float) -> tuple[str, float]:
@@ -67,6 +72,40 @@ async def test_remembered_list_ends_with_its_token(tmp_path: Path) -> None:
         assert time.time() >= until
         assert statuses[-1] == 401
         assert await at_once(gw) >= 0.9 * len(statuses)  # not those that a busy machine delivers in pieces
+
+
+async def test_list_that_was_waited_for_is_for_nobody_whose_token_has_expired(tmp_path: Path) -> None:
+    """However it would be answered: as JSON, as an event stream, or in a batch, of which the rest was the caller's."""
+    gate = asyncio.Event()
+    late = hostile.result({"resultType": "complete", "tools": [tool("a")], "ttlMs": 0, "cacheScope": "private"})
+    async with Issuer() as issuer, ModernBackend(tool("a")) as backend:
+        backend.always("tools/list", hostile.after(gate, late))
+        async with guarded(tmp_path, {"x": backend}, issuer, section=STRICT) as gw:
+            token, until = lasting(issuer, 1)
+            modern, legacy, oldest = gw.another_modern(token), gw.another_legacy(token), gw.another_legacy(token)
+            await legacy.initialize()
+            await oldest.initialize("2025-03-26")
+            _, fields = oldest.frame("ping")
+            batch = [{"jsonrpc": "2.0", "id": method, "method": method} for method in ("ping", "tools/list")]
+            asked = [
+                asyncio.create_task(each)
+                for each in (
+                    *(client.list(headers={"Accept": kind}) for client in (modern, legacy) for kind in (BOTH, EVENTS)),
+                    oldest.send("POST", json.dumps(batch).encode(), fields),
+                )
+            ]
+
+            async def over() -> bool:
+                return time.time() > until
+
+            await eventually(over)
+            assert not any(each.done() for each in asked)
+            gate.set()
+            *lists, together = [await each for each in asked]
+            assert [each.status for each in lists] == [401] * 4
+            assert {each.error["message"] for each in lists} == {"The token has expired"}
+            ping, refused = together.message
+            assert (ping["result"], refused["error"]["message"]) == ({}, "The token has expired")
 
 
 async def test_change_of_who_is_let_in_holds_at_once(tmp_path: Path) -> None:
