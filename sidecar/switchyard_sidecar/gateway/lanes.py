@@ -4,12 +4,14 @@ What always holds:
 
 1. Nothing that was fetched with a caller's token answers for another. Sessions, snapshots, change streams, sessions for calls,
    breakers and catalogs are kept by who the caller is and by what its token says, but for what differs between two tokens
-   that entitle to the same (:data:`OF_ONE_TOKEN`). Such a token takes the place of the one before it, and sessions go on.
+   that entitle to the same (:data:`OF_ONE_TOKEN`). Such a token takes the place of the one before it, unless that one lasts longer
+   and is as good, and sessions go on.
 2. A token goes to a backend only if the config says so, and from a gateway that authenticates only if the token was issued
    for that backend (``Auth.audiences``).
 3. When the token expires, when its backend is taken away or wants no tokens any more, or when nobody has used the lane for
    some time, its sessions end.
-4. There are at most ``Pace.lanes``. The one not used for longest makes room, unless it carries calls or is followed.
+4. There are at most ``Pace.lanes``, and at most ``Pace.lanes_of_one`` of one caller who comes with tokens that entitle to
+   different things. The one not used for longest makes room, unless it carries calls or is followed.
 5. In logs a lane is a number, counted from the process's start: it tells callers apart, and of whom it is nothing.
 """
 
@@ -19,7 +21,7 @@ import itertools
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
@@ -31,7 +33,7 @@ from switchyard_sidecar.config.apply import Applied, AppliedBackend
 from switchyard_sidecar.config.model import AuthType
 from switchyard_sidecar.gateway.backends import Backends, RunningBackend, Shares, Tasks
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED, Lane
-from switchyard_sidecar.protocol.errors import Overloaded
+from switchyard_sidecar.protocol.errors import CallerOverloaded, Overloaded
 from switchyard_sidecar.upstream.forwarded import ForwardedToken
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
@@ -58,6 +60,11 @@ class _Kept:
     lane: Lane
     timer: asyncio.TimerHandle | None = None
     """When it is looked at next; see :meth:`Lanes._look_after`."""
+
+    def gains_by(self, caller: Caller) -> bool:
+        """Whether another token of its caller's is better: callers may use several at a time, and not all last as long."""
+        lasts = caller.expires_at >= self.caller.expires_at or caller.voucher != self.caller.voucher
+        return lasts or any(running.session.is_denied for running in self.own.running.values())
 
 
 class Lanes:
@@ -106,7 +113,7 @@ class Lanes:
         """The caller's own lane; ``None`` when no backend is to get its token.
 
         Raises:
-            Overloaded: there are as many as there may be, and all in use.
+            Overloaded: there are as many as there may be, of all callers or of this one, and all in use.
         """
         if not self._forwarding or caller.token is None or not (backends := self._meant_for(caller)):
             return None
@@ -115,7 +122,7 @@ class Lanes:
         if kept is None:
             kept = self._kept[key] = self._opened(caller, caller.token, backends)
             self._look_after(key, kept)
-        elif kept.caller.token != caller.token:
+        elif kept.caller.token != caller.token and kept.gains_by(caller):
             self._renew(kept, caller, caller.token, backends)
             self._look_after(key, kept)
         self._kept.move_to_end(key)
@@ -162,7 +169,7 @@ class Lanes:
         }
 
     def _opened(self, caller: Caller, text: str, backends: Mapping[str, AppliedBackend]) -> _Kept:
-        self._make_room()
+        self._make_room(caller.principal)
         number = next(self._numbers)
         say = partial(self._say, lane=number)
         lane = Lane(self._config, self._on_catalog, say, previous=self._shared.catalog)
@@ -200,12 +207,18 @@ class Lanes:
             self._run(kept, {})
         kept.timer = self._loop.call_later(idle_s, self._look_after, key, kept)
 
-    def _make_room(self) -> None:
-        if len(self._kept) < self._pace.lanes:
-            return
-        unused = next((key for key, kept in self._kept.items() if not kept.lane.in_use), None)
+    def _make_room(self, principal: str) -> None:
+        own = [key for key, kept in self._kept.items() if kept.caller.principal == principal]
+        if len(own) >= self._pace.lanes_of_one:
+            self._end_unused(own, CallerOverloaded("Too many different tokens of one caller in use"))
+        if len(self._kept) >= self._pace.lanes:
+            self._end_unused(self._kept, Overloaded("Too many callers at once"))
+
+    def _end_unused(self, keys: Iterable[bytes], otherwise: Overloaded) -> None:
+        """End the first of these that is not in use."""
+        unused = next((key for key in keys if not self._kept[key].lane.in_use), None)
         if unused is None:
-            raise Overloaded("Too many callers at once")
+            raise otherwise
         self._end(unused)
 
     def _end(self, key: bytes) -> None:

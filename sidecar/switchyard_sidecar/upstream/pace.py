@@ -62,6 +62,8 @@ class Pace:
     """Upstream sessions for calls, of one backend."""
     lanes: int = 256
     """Callers at once whose own tokens go to backends. Each costs a session and a change stream with each such backend."""
+    lanes_of_one: int = 16
+    """Of these, those of one caller whose tokens entitle to different things, so that one caller cannot take them from all others."""
     lane_idle_s: float = 300.0
     """The sessions of such a caller are ended after this long without a request of its, a call or an open stream."""
     calls: int = 256

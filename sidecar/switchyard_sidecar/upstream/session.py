@@ -163,6 +163,11 @@ class BackendSession:
         )
 
     @property
+    def is_denied(self) -> bool:
+        """Whether the backend will not have the token that is presented, its caller's own."""
+        return self._is_denied
+
+    @property
     def status(self) -> BackendStatus:
         """What people are shown."""
         peer, snapshot = self._peer, self._snapshot

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from fakes.waiting import PATIENCE_S, eventually
 from integration.gateway.lanes import AUTHENTICATION, FORWARD, caller, meant_for, patient, scene
 from switchyard_sidecar.access.caller import ANONYMOUS, Caller
 from switchyard_sidecar.gateway.lane import NO_TOKEN, TOKEN_EXPIRED
-from switchyard_sidecar.protocol.errors import McpError, Overloaded
+from switchyard_sidecar.protocol.errors import CallerOverloaded, McpError, Overloaded
 
 ALICE, BOB = caller("alice"), caller("bob")
 ERAS = [ModernBackend, LegacyBackend, HttpSseBackend]
@@ -140,6 +141,35 @@ async def test_renewed_token_takes_over_and_sessions_go_on() -> None:
         assert len({request.header("Mcp-Session-Id") for request in server.of("tools/call")}) == 1
         assert len(server.of("initialize")) == 2  # one for discovery, one for calls
         assert played.gateway.lanes == 1
+
+
+async def test_token_that_ends_sooner_takes_nothing_from_one_that_lasts() -> None:
+    """A person has several agents, each with a token of its own; one that is renewed late must not end what the others see."""
+    async with accounts() as server, scene({"x": (server, FORWARD)}) as played:
+        server.by_token["soon over"] = server.by_token["alice"]
+        lasting = caller("alice", lives_s=600, exp=600)
+        assert await played.names(lasting) == ["x__a"]
+        for _ in range(2):
+            await played.call(caller("alice", "soon over", lives_s=60, exp=60), "x__a")
+            await played.call(lasting, "x__a")
+        assert {request.header("Authorization") for request in server.of("tools/call")} == {"Bearer alice"}
+        assert played.gateway.lanes == 1
+
+
+async def test_token_that_ends_sooner_takes_over_from_one_that_is_not_as_good() -> None:
+    """Which the backend will not have; or which another key has signed, since that may have been withdrawn."""
+    async with (
+        accounts() as server,
+        ModernBackend(*tools("t")) as common,
+        scene({"x": (server, FORWARD), "c": (common, {})}, pace=patient()) as played,
+    ):
+        for name, voucher in (("carol", ""), ("alice", "another key")):
+            server.by_token["soon over"] = ModernBackend(*tools("new"))
+            await played.names(caller(name, lives_s=600, exp=600))
+            then = replace(caller(name, "soon over", lives_s=60, exp=60), voucher=voucher)
+            await played.names(then)
+            await played.call(then, "x__new" if name == "carol" else "x__a")
+        assert [request.header("Authorization") for request in server.of("tools/call")] == ["Bearer soon over"] * 2
 
 
 @pytest.mark.parametrize(
@@ -341,6 +371,23 @@ async def test_lane_in_use_is_not_thrown_out() -> None:
         await calling
         assert played.gateway.lane(caller("carol")).warm() is None
         played.gateway.lane(BOB).unfollow()
+
+
+async def test_one_caller_cannot_take_the_lanes_of_all_others() -> None:
+    """However many different tokens an issuer gives it: its own oldest unused lane makes room; where it uses all, it is told so."""
+    async with accounts() as server, scene({"x": (server, FORWARD)}, pace=patient(lanes=4, lanes_of_one=2)) as played:
+        others = [played.gateway.lane(each) for each in (ALICE, BOB)]
+        own = [played.gateway.lane(caller("carol", str(number), scope=str(number))) for number in range(4)]
+        assert [played.gateway.lane(each) for each in (ALICE, BOB)] == others
+        assert played.gateway.lanes == 4
+        for lane in own[2:]:
+            lane.follow()
+        with pytest.raises(CallerOverloaded):
+            played.gateway.lane(caller("carol", "5", scope="5"))
+        assert played.gateway.lane(caller("carol", "3", scope="3")) is own[3]
+        played.gateway.lane(caller("dave"))
+        for lane in own[2:]:
+            lane.unfollow()
 
 
 async def test_backend_that_hangs_takes_no_more_than_its_share_through_all_callers() -> None:
