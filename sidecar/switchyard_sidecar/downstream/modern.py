@@ -69,7 +69,9 @@ class ModernMethods:
             result["instructions"] = config.instructions
         result |= {
             "ttlMs": DISCOVER_TTL_MS,
-            "cacheScope": "public",
+            "cacheScope": "public"
+            if config.authentication is None
+            else "private",  # instructions are for who is let in
             "_meta": {meta.SERVER_INFO: msgspec.Raw(self._service.server_info)},
         }
         return await exchange.answer(jsonrpc.result_response(request_id, msgspec.json.encode(result)))

@@ -32,7 +32,7 @@ async def test_good_token_opens_every_method_in_both_eras(tmp_path: Path) -> Non
             assert (await client.list(first.result["nextCursor"])).names == ["c"]
             assert (await client.call("a")).text["tool"] == "a"
         assert (await gw.modern.list()).result["cacheScope"] == "private"
-        assert (await gw.modern.request("server/discover")).status == 200
+        assert (await gw.modern.request("server/discover")).result["cacheScope"] == "private"
         async with gw.modern.listen() as listen, gw.legacy.listen() as stream:
             backend.tools.append(tool("d"))
             await backend.notify()
