@@ -26,12 +26,14 @@ from fakes.waiting import PATIENCE_S, eventually
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.controller.status.alias import Stand, Standing, assess_alias
+from switchyard_operator.controller.status.alike import alike as looking_alike
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
 from switchyard_operator.controller.status.gateway import PodCounts, Writing, Written, assess_gateway
 from switchyard_operator.controller.status.pinned import pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason, Reach
+from switchyard_sidecar.catalog import lookalikes
 from switchyard_sidecar.catalog.pins import Comparison
 from unit.operator import declared, kstatus
 from unit.operator.status.situations import NOW, held
@@ -347,3 +349,22 @@ async def test_what_differs_from_the_pins_is_still_said_after_a_restart(
         assert await operator.metric("switchyard_operator_writes_total") == 0
         assert "Pinned=False Drifted" in await watched.conditions(BACKENDS, "one")
         await watched.becomes(BACKENDS, "one", "Ready=True Ready", "Current")
+
+
+async def test_what_is_said_of_a_backends_tools_is_taken_and_stays(
+    api_server: ApiServer, client: Client, namespace: str, watched: Watched
+) -> None:
+    """Names that look alike, of which a replica knows that has not looked yet; and pins that only callers' lists can be held against."""
+    found = looking_alike(lookalikes.among(["paypal", "p\u0430ypal"]))
+    created = await client.create(BACKENDS, namespace, backend("one"))
+    item = replace(held(declared.backend("one", namespace)), generation=created["metadata"]["generation"])
+    said = assess_backend(item, Objects(), Reach().after(Probe(ProbeReason.ANSWERED, replace(DRIFTED, alike=found))))
+    body = {**backend("one"), "status": said.status(item.generation, {}, NOW)}
+    await client.apply(BACKENDS, namespace, body, status=True, force=True)
+    await client.create(BACKENDS, namespace, backend("two", auth={"type": "Forward"}, pinning={"mode": "Enforce"}))
+    async with replica(api_server.kubeconfig(), "--probes=Disabled", namespace=namespace) as operator:
+        await operator.idle()
+        assert "NamesLookAlike=True MixedScripts" in await watched.conditions(BACKENDS, "one")
+        await watched.becomes(BACKENDS, "one", "Ready=True Ready", "Current")
+        assert "Pinned=Unknown CallerNeeded" in await watched.conditions(BACKENDS, "two")
+        await watched.becomes(BACKENDS, "two", "Ready=True Ready", "Current")

@@ -2,18 +2,22 @@
 
 import asyncio
 import json
+import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
+import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from fakes import hostile
-from fakes.gateway import Gateway, gateway
+from fakes.gateway import Gateway, gateway, write_config
 from fakes.hostile import HostileBackend
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import tool
+from fakes.process import sidecar
 from fakes.waiting import eventually
+from required import missing
 
 LISTED_BYTES = 2 * len('{"name": "a__a", "description": "Does a.", "inputSchema": {"type": "object"}}')
 """Two tools as the fake backend writes them."""
@@ -183,3 +187,31 @@ async def test_status_is_not_read_through_a_rebound_name(tmp_path: Path) -> None
         for path in ("/healthz", "/readyz", "/loaded", "/metrics"):
             assert (await fetched(gw, path))[0] == 200
         assert "tools/a" in (await gw.status())["backends"]
+
+
+async def test_status_is_not_told_to_the_network(tmp_path: Path) -> None:
+    """By whatever name it is asked for; what kubelets, Prometheus and the operator ask for is told."""
+    own = _address_of_this_machine()
+    async with ModernBackend(tool("a")) as backend, aiohttp.ClientSession() as http:
+        write_config(tmp_path, {"a": backend})
+        async with sidecar(tmp_path, "--admin", f"{own}:0") as process:
+            for path, expected in (
+                ("/status", 403),
+                ("/healthz", 200),
+                ("/readyz", 200),
+                ("/loaded", 200),
+                ("/metrics", 200),
+            ):
+                async with http.get(process.admin + path, headers={"Host": "localhost:8812"}) as response:
+                    assert (path, response.status) == (path, expected)
+                    assert path == "/metrics" or "tools/a" not in await response.text()
+
+
+def _address_of_this_machine() -> str:
+    """One that is not loopback: the one from which it would speak to the internet. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("192.0.2.1", 9))
+        except OSError:
+            missing("this machine has no address but loopback")
+        return str(asking.getsockname()[0])

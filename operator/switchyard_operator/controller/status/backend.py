@@ -33,7 +33,9 @@ def _listed(backend: MCPBackend | None, seen: Reach) -> Iterator[Condition]:
     """What is said of the tools that it lists."""
     answer = seen.answer
     if backend is not None and backend.spec.pinning.mode != "None":
-        yield not_compared(seen.reason) if answer is None or answer.pinned is None else answer.pinned
+        # Whether or not a probe has found out so far that it would need one.
+        reason = ProbeReason.CALLER_NEEDED if backend.spec.auth.type == "Forward" else seen.reason
+        yield not_compared(reason) if answer is None or answer.pinned is None else answer.pinned
     if answer is not None and answer.alike is not None:
         yield answer.alike
 

@@ -12,7 +12,7 @@ from switchyard_operator.controller.status.pinned import not_compared, pinned
 from switchyard_operator.controller.status.probed import Answer, Probe, ProbeReason, Reach
 from switchyard_sidecar.catalog.pins import Comparison
 from unit.operator.declared import backend
-from unit.operator.status.situations import held
+from unit.operator.status.situations import held, in_short
 
 REMEDY = "; see what changed, then `switchyard pin --write`"
 WITHHELD = "; tools that are not as pinned, or not pinned, are withheld"
@@ -72,6 +72,13 @@ def test_it_is_said_while_it_is_asked_for(mode: str, reach: Reach, said: list[st
     assert assessed.conditions[-1] == Condition(
         "Ready", Truth.TRUE, "Ready", "is accepted, and all its references resolve"
     )
+
+
+@pytest.mark.parametrize("reach", [Reach(), Reach(ProbeReason.CALLER_NEEDED)])
+def test_what_is_listed_to_callers_alone_is_known_to_be_unknown(reach: Reach) -> None:
+    """From the start, and where nothing is probed at all."""
+    pinned_for_callers = backend("gh", auth={"type": "Forward"}, pinning={"mode": "Enforce"})
+    assert "Pinned=Unknown CallerNeeded" in in_short(assess_backend(held(pinned_for_callers), Objects(), reach))
 
 
 @pytest.mark.parametrize(
