@@ -27,8 +27,9 @@ _METADATA: Final[tuple[Network, ...]] = tuple(
     )
 )
 """Where clouds tell a machine about itself, apart from the usual link-local 169.254.169.254."""
-_NAT64: Final = IPv6Network("64:ff9b::/96")
-"""IPv6 addresses that stand for the IPv4 address in their last 32 bits (RFC 6052)."""
+_EMBEDDING: Final = tuple(map(IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
+"""IPv6 addresses that stand for the IPv4 address in their last 32 bits: of translators (RFC 6052; RFC 2765, section 2.1), and
+IPv4-compatible ones, which are deprecated (RFC 4291, section 2.5.5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def is_of_the_machine(address: Address) -> bool:
 def meant(numeric: str) -> Address | None:
     """The address that is meant; ``None`` for what is no address.
 
-    An IPv6 address may stand for an IPv4 one (RFC 4291, 3056, 4380, 6052), which is then meant.
+    An IPv6 address may stand for an IPv4 one (RFC 2765, 3056, 4291, 4380, 6052), which is then meant.
     """
     try:
         address = ip_address(numeric.partition("%")[0])
@@ -60,7 +61,7 @@ def meant(numeric: str) -> Address | None:
         return None
     if isinstance(address, IPv4Address):
         return address
-    if address in _NAT64:
+    if not (address.is_loopback or address.is_unspecified) and any(address in each for each in _EMBEDDING):
         return IPv4Address(address.packed[-4:])
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None) or address
 
