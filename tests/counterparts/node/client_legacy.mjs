@@ -7,15 +7,22 @@ import {
     LoggingMessageNotificationSchema,
     ToolListChangedNotificationSchema
 } from '@modelcontextprotocol/sdk/types.js';
-import { drive } from './driving.mjs';
+import { authorization, drive } from './driving.mjs';
+import { signingIn } from './signing_in.mjs';
 
-drive(async (url, event) => {
+drive(async (url, token, event) => {
     let listChanged = () => {};
     const client = new Client({ name: 'counterpart-node-legacy', version: '1.0.0' });
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => event('log', params));
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => listChanged());
-    const transport = new StreamableHTTPClientTransport(new URL(url));
-    await client.connect(transport);
+    const { options, signedIn } = signingIn();
+    const open = () =>
+        new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: authorization(token) }, ...options });
+    let transport;
+    await signedIn(
+        () => transport,
+        () => client.connect((transport = open()))
+    );
     if (client.getServerCapabilities()?.logging) await client.setLoggingLevel('info');
 
     return {
@@ -24,7 +31,11 @@ drive(async (url, event) => {
             serverInfo: client.getServerVersion() ?? null,
             capabilities: client.getServerCapabilities()
         },
-        listPage: cursor => client.listTools(cursor === undefined ? undefined : { cursor }),
+        listPage: cursor =>
+            signedIn(
+                () => transport,
+                () => client.listTools(cursor === undefined ? undefined : { cursor })
+            ),
         call: (name, args, options) => client.callTool({ name, arguments: args }, CallToolResultSchema, options),
         async listen(onChange) {
             listChanged = onChange;

@@ -1,11 +1,14 @@
 /**
  * The Node clients' side of the line protocol that ../README.md describes: one JSON object a line, in and out.
- * A client program gives `drive` a `connect(url, event)`; what it resolves to is asked for everything else.
+ * A client program gives `drive` a `connect(url, token, event)`; what it resolves to is asked for everything else.
  */
 
 import { createInterface } from 'node:readline';
 
 const say = message => console.log(JSON.stringify(message));
+
+/** The headers that present a token, if there is one. */
+export const authorization = token => (token ? { Authorization: `Bearer ${token}` } : {});
 
 function described(error) {
     if (error?.name === 'AbortError' || error?.cancelled) return { cancelled: true };
@@ -18,8 +21,8 @@ export function drive(connect) {
     let connection;
 
     const operations = {
-        async connect(id, { url }) {
-            connection = await connect(url, (name, params) => say({ id, event: name, params }));
+        async connect(id, { url, token }) {
+            connection = await connect(url, token, (name, params) => say({ id, event: name, params }));
             return connection.info;
         },
         async list() {

@@ -1,14 +1,18 @@
-"""A client on ``mcp`` 1.x: legacy alone."""
+"""A client on ``mcp`` 1.x: legacy alone. ``--sign-in`` lets the SDK get tokens by itself."""
 
+import argparse
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from driving import Event, drive
+from driving import Event, authorization, drive
 from mcp import ClientSession, types
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
 from pydantic import BaseModel
+from signing_in import REDIRECT_URI, Browser, Memory
 
 
 def dumped(model: BaseModel) -> dict[str, Any]:
@@ -52,8 +56,18 @@ class SdkConnection:
             task.cancel()
 
 
+def signing_in(url: str) -> OAuthClientProvider:
+    browser = Browser()
+
+    async def came_back() -> tuple[str, str | None]:
+        return browser.said["code"], browser.said.get("state")
+
+    metadata = OAuthClientMetadata(redirect_uris=[REDIRECT_URI], client_name="counterpart")
+    return OAuthClientProvider(url, metadata, Memory(), browser.open, came_back)
+
+
 @contextlib.asynccontextmanager
-async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, dict[str, Any]]]:
+async def connect(url: str, token: str | None, event: Event) -> AsyncIterator[tuple[SdkConnection, dict[str, Any]]]:
     changes: asyncio.Queue[None] = asyncio.Queue()
 
     async def on_log(params: types.LoggingMessageNotificationParams) -> None:
@@ -66,7 +80,8 @@ async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, 
             changes.put_nowait(None)
 
     async with (
-        streamable_http_client(url) as (read, write, _),
+        create_mcp_http_client(authorization(token), auth=signing_in(url) if signs_in else None) as http,
+        streamable_http_client(url, http_client=http) as (read, write, _),
         ClientSession(read, write, logging_callback=on_log, message_handler=on_message) as session,
     ):
         result = await session.initialize()
@@ -83,4 +98,7 @@ async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, 
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sign-in", action="store_true")
+    signs_in = parser.parse_args().sign_in
     drive(connect)

@@ -1,4 +1,7 @@
-"""A client on ``mcp`` 2.x. ``--mode auto`` (the default) finds the era; ``--mode legacy`` initializes without asking."""
+"""A client on ``mcp`` 2.x. ``--mode auto`` (the default) finds the era; ``--mode legacy`` initializes without asking.
+
+``--sign-in`` lets the SDK get tokens by itself.
+"""
 
 import argparse
 import asyncio
@@ -8,10 +11,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import mcp_types as types
-from driving import Event, drive
+from driving import Event, authorization, drive
 from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
 from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import BaseModel
+from signing_in import REDIRECT_URI, Browser, Memory
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
@@ -60,8 +67,18 @@ class SdkConnection:
             yield honoured
 
 
+def signing_in(url: str) -> OAuthClientProvider:
+    browser = Browser()
+
+    async def came_back() -> AuthorizationCodeResult:
+        return AuthorizationCodeResult.model_validate(browser.said)
+
+    metadata = OAuthClientMetadata(redirect_uris=[REDIRECT_URI], client_name="counterpart")
+    return OAuthClientProvider(url, metadata, Memory(), browser.open, came_back)
+
+
 @contextlib.asynccontextmanager
-async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, dict[str, Any]]]:
+async def connect(url: str, token: str | None, event: Event) -> AsyncIterator[tuple[SdkConnection, dict[str, Any]]]:
     changes: asyncio.Queue[None] = asyncio.Queue()
 
     async def on_log(params: types.LoggingMessageNotificationParams) -> None:
@@ -71,8 +88,16 @@ async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, 
         if isinstance(message, types.ToolListChangedNotification):
             changes.put_nowait(None)
 
-    client = Client(url, mode=mode, logging_callback=on_log, log_level="info", message_handler=on_message)
-    async with client:
+    async with (
+        create_mcp_http_client(authorization(token), auth=signing_in(url) if signs_in else None) as http,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=mode,
+            logging_callback=on_log,
+            log_level="info",
+            message_handler=on_message,
+        ) as client,
+    ):
         if client.protocol_version < "2026-07-28" and client.server_capabilities.logging:
             await client.set_logging_level("info")
         info = client.server_info
@@ -89,5 +114,7 @@ async def connect(url: str, event: Event) -> AsyncIterator[tuple[SdkConnection, 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=("auto", "legacy"), default="auto")
-    mode = parser.parse_args().mode
+    parser.add_argument("--sign-in", action="store_true")
+    options = parser.parse_args()
+    mode, signs_in = options.mode, options.sign_in
     drive(connect)

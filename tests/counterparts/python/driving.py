@@ -29,8 +29,14 @@ class Connection(Protocol):
         """Tell ``event`` of each ``list_changed`` until the block is left. What it yields is shown to the test."""
 
 
-Connect = Callable[[str, Event], AbstractAsyncContextManager[tuple[Connection, dict[str, Any]]]]
-"""Opens a connection to a URL, and says who answered. Log messages go to the event callback."""
+Connect = Callable[[str, str | None, Event], AbstractAsyncContextManager[tuple[Connection, dict[str, Any]]]]
+"""Opens a connection to a URL with a bearer token, if there is one, and says who answered. Log messages go to the event
+callback."""
+
+
+def authorization(token: str | None) -> dict[str, str]:
+    """The headers that present a token."""
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def say(message: dict[str, Any]) -> None:
@@ -90,7 +96,7 @@ class Session:
         try:
             match request:
                 case {"op": "connect", "url": url}:
-                    async with self._connect(url, event) as (self._connection, info):
+                    async with self._connect(url, request.get("token"), event) as (self._connection, info):
                         result(info)
                         await asyncio.Event().wait()
                 case {"op": "list"}:

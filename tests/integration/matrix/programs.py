@@ -193,9 +193,9 @@ class Client:
         return self.ask("call", name=name, arguments=arguments)
 
     @contextmanager
-    def connected(self, url: str) -> Iterator["Connection"]:
-        """Connect to a server for the duration of the block."""
-        pending = self.start("connect", url=url)
+    def connected(self, url: str, token: str | None = None) -> Iterator["Connection"]:
+        """Connect to a server for the duration of the block, and present a bearer token if there is one."""
+        pending = self.start("connect", url=url, token=token)
         connection = Connection(self, pending, pending.result())
         try:
             yield connection

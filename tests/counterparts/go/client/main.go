@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 
@@ -21,6 +22,7 @@ type request struct {
 	ID        int            `json:"id"`
 	Op        string         `json:"op"`
 	URL       string         `json:"url"`
+	Token     string         `json:"token"`
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments"`
 	Request   int            `json:"request"`
@@ -60,6 +62,17 @@ func described(err error) map[string]any {
 	}
 }
 
+// presenting is the token that goes with every request; empty: none.
+type presenting string
+
+func (token presenting) RoundTrip(req *http.Request) (*http.Response, error) {
+	if token != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+string(token))
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
 func connect(req request) (any, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "counterpart-go", Version: "1.0.0"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
@@ -81,7 +94,7 @@ func connect(req request) (any, error) {
 	var err error
 	session, err = client.Connect(
 		context.Background(),
-		&mcp.StreamableClientTransport{Endpoint: req.URL},
+		&mcp.StreamableClientTransport{Endpoint: req.URL, HTTPClient: &http.Client{Transport: presenting(req.Token)}},
 		&mcp.ClientSessionOptions{ProtocolVersion: *version},
 	)
 	if err != nil {

@@ -7,6 +7,7 @@ import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema;
 import java.net.URI;
+import java.net.http.HttpRequest;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,10 +26,13 @@ final class Legacy implements Connection {
     private volatile long listening;
 
     @SuppressWarnings("deprecation") // Logging is deprecated as of 2026-07-28, and still part of it.
-    Legacy(long id, String url, Events events) {
+    Legacy(long id, String url, String token, Events events) {
         URI uri = URI.create(url);
         transport = new Numbered(
-            HttpClientStreamableHttpTransport.builder(uri.resolve("/").toString()).endpoint(uri.getPath()).build());
+            HttpClientStreamableHttpTransport.builder(uri.resolve("/").toString())
+                .endpoint(uri.getPath())
+                .requestBuilder(presenting(token))
+                .build());
         client = McpClient.async(transport)
             .clientInfo(new McpSchema.Implementation("counterpart-java", "1.0.0"))
             .loggingConsumer(message -> Mono.fromRunnable(() -> events.tell(id, "log", message)))
@@ -44,6 +48,11 @@ final class Legacy implements Connection {
         if (server.capabilities().logging() != null) {
             client.setLoggingLevel(McpSchema.LoggingLevel.INFO).block();
         }
+    }
+
+    private static HttpRequest.Builder presenting(String token) {
+        var request = HttpRequest.newBuilder();
+        return token == null ? request : request.header("Authorization", "Bearer " + token);
     }
 
     @Override

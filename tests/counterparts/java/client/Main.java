@@ -61,7 +61,7 @@ public final class Main {
     private Object answer(long id, Map<String, Object> request) throws IOException {
         return switch ((String) request.get("op")) {
             case "connect" -> {
-                connection = connect(id, (String) request.get("url"));
+                connection = connect(id, (String) request.get("url"), (String) request.get("token"));
                 yield connection.info();
             }
             case "list" -> list();
@@ -79,10 +79,10 @@ public final class Main {
         };
     }
 
-    private Connection connect(long id, String url) {
+    private Connection connect(long id, String url, String token) {
         if (!legacyAlone) {
             try {
-                Modern modern = new Modern(id, url, Main::tell);
+                Modern modern = new Modern(id, url, token, Main::tell);
                 if (modern.isCommon()) {
                     return modern;
                 }
@@ -90,7 +90,7 @@ public final class Main {
                 // That is how most servers of the other era say it.
             }
         }
-        return new Legacy(id, url, Main::tell);
+        return new Legacy(id, url, token, Main::tell);
     }
 
     private Object list() {

@@ -7,6 +7,7 @@ import io.modelcontextprotocol.modern.client.McpClient;
 import io.modelcontextprotocol.modern.client.SubscriptionEvent;
 import io.modelcontextprotocol.modern.client.transport.HttpClientMcpTransport;
 import io.modelcontextprotocol.modern.client.transport.McpClientTransport;
+import io.modelcontextprotocol.modern.client.transport.McpHttpRequestCustomizer;
 import io.modelcontextprotocol.modern.client.transport.McpTransportRequest;
 import java.util.HashMap;
 import java.util.Map;
@@ -25,9 +26,14 @@ final class Modern implements Connection {
     private final Events events;
     private Disposable subscription = () -> {};
 
-    Modern(long id, String url, Events events) {
+    Modern(long id, String url, String token, Events events) {
         this.events = events;
-        client = McpClient.async(new Logging(HttpClientMcpTransport.builder(url).build(), id, events))
+        var transport = HttpClientMcpTransport.builder(url);
+        if (token != null) {
+            transport.requestCustomizer(McpHttpRequestCustomizer.fromSync(
+                (request, headers, context) -> headers.set("Authorization", "Bearer " + token)));
+        }
+        client = McpClient.async(new Logging(transport.build(), id, events))
             .clientInfo(McpSchema.Implementation.builder("counterpart-java", "1.0.0").build())
             .build();
         server = client.discover().block();

@@ -16,7 +16,7 @@ use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient,
     model::*,
     service::{ClientInitializeError, NotificationContext, PeerRequestOptions, RunningService, ServiceError},
-    transport::StreamableHttpClientTransport,
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::{Value, from_str, from_value, json, to_value};
 use tokio::{
@@ -103,10 +103,17 @@ struct Connection {
 }
 
 impl Connection {
-    async fn open(id: u64, url: &str, lifecycle: ClientLifecycleMode) -> Result<(Self, Value), Failure> {
+    async fn open(
+        id: u64,
+        url: &str,
+        token: Option<&str>,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<(Self, Value), Failure> {
         let requests = Arc::new(Requests { connect: id, ..Requests::default() });
         let serve = |lifecycle| {
-            let transport = StreamableHttpClientTransport::from_uri(url);
+            let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+            config.auth_header = token.map(str::to_owned);
+            let transport = StreamableHttpClientTransport::from_config(config);
             Handler(requests.clone()).serve_with_lifecycle(transport, lifecycle)
         };
         let service = match serve(lifecycle).await {
@@ -205,7 +212,8 @@ impl Session {
     async fn answer(&self, id: u64, line: &Value, lifecycle: ClientLifecycleMode) -> Result<Value, Failure> {
         let op = line["op"].as_str().unwrap_or_default();
         if op == "connect" {
-            let (connection, info) = Connection::open(id, line["url"].as_str().unwrap_or_default(), lifecycle).await?;
+            let url = line["url"].as_str().unwrap_or_default();
+            let (connection, info) = Connection::open(id, url, line["token"].as_str(), lifecycle).await?;
             *self.connection.lock().await = Some(Arc::new(connection));
             return Ok(info);
         }
