@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from pydantic import JsonValue
 
@@ -26,11 +26,31 @@ from switchyard_sidecar.catalog.view import View
 from switchyard_sidecar.config.model import GatewayConfig, ToolFilter
 from switchyard_sidecar.protocol.versions import Era
 
-if TYPE_CHECKING:
-    from switchyard_sidecar.gateway.lane import Lane
-
 MUCH: Final = 1_000
 """Tools to be tried for a view, or twenty times as many to be looked at: more holds up the loop too long."""
+
+
+class Catalogs(Protocol):
+    """Where catalogs come from: what outlooks need of a :class:`~switchyard_sidecar.gateway.lane.Lane`."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is served now."""
+
+    def warm(self) -> Catalog | None:
+        """The catalog, if it is fresh."""
+
+    async def fresh(self) -> Catalog:
+        """The catalog, as fresh as the budgets of backends allow."""
+
+    def check_policy(self, view: View) -> None:
+        """Raise where there is no list to be served."""
+
+    def follow(self) -> None:
+        """Have it made anew whenever something changes, until :meth:`unfollow`."""
+
+    def unfollow(self) -> None:
+        """See :meth:`follow`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -47,7 +67,7 @@ class Outlook:
     ``seen`` is what such callers saw last, and saves work. ``followed`` is called when one more follows.
     """
 
-    def __init__(self, lane: "Lane", tools: ToolFilter, seen: Seen | None, followed: Callable[[], None]) -> None:
+    def __init__(self, lane: Catalogs, tools: ToolFilter, seen: Seen | None, followed: Callable[[], None]) -> None:
         self.tools: Final = tools
         """Globs on exposed names."""
         self.seen = seen
@@ -96,7 +116,7 @@ class Outlook:
 class Outlooks:
     """All outlooks of one lane. ``on_seen`` is called when what is followed can be read as it is now."""
 
-    def __init__(self, lane: "Lane", on_seen: Callable[[], None]) -> None:
+    def __init__(self, lane: Catalogs, on_seen: Callable[[], None]) -> None:
         self._lane = lane
         self._on_seen = on_seen
         self._config: GatewayConfig | None = None
@@ -127,7 +147,7 @@ class Outlooks:
         """The same, as fresh as the budgets of backends allow.
 
         Raises:
-            McpError: see :meth:`Lane.check_policy`.
+            McpError: there is no list to be served.
         """
         await self._lane.fresh()
         seen = await self.ready(claims)
