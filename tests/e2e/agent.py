@@ -37,14 +37,24 @@ def labelled(name: str = "agent", **spec: Any) -> dict[str, Any]:
 
 @contextmanager
 def client(
-    cluster: Cluster, namespace: str, era: str, log: Path, *, pod: str = "agent", url: str = URL
+    cluster: Cluster,
+    namespace: str,
+    era: str,
+    log: Path,
+    *,
+    pod: str = "agent",
+    url: str = URL,
+    token: str | None = None,
 ) -> Iterator[Connection]:
-    """An SDK client in the pod's app container, connected to the sidecar beside it, or to another URL."""
+    """An SDK client in the pod's app container, connected to the sidecar beside it, or to another URL.
+
+    ``token``: the bearer token that it presents.
+    """
     command = cluster.command("exec", "-i", pod, "-n", namespace, "-c", "app", "--", *CLIENTS[era])
     process = Process(command, log)
     program = Client(process)
     try:
-        with program.connected(url) as connection:
+        with program.connected(url, token) as connection:
             yield connection
     finally:
         program.close()
