@@ -44,9 +44,10 @@ OF_ONE_TOKEN: Final = frozenset({"auth_time", "exp", "iat", "jti", "nbf"})
 
 
 class Say(Protocol):
-    """Tells people of a new catalog, with the one before and the number of the lane that it is of; ``None``: callers share it."""
+    """Who tells people what a new catalog shows."""
 
-    def __call__(self, before: Catalog, after: Catalog, lane: int | None = None) -> None: ...  # noqa: D102
+    def __call__(self, before: Catalog, after: Catalog, lane: int | None = None) -> None:
+        """Say what is new since the catalog before. ``lane``: the number of the lane whose catalog it is; ``None``: callers share it."""
 
 
 @dataclass(slots=True, eq=False)
