@@ -96,9 +96,7 @@ class Session:
         try:
             match request:
                 case {"op": "connect", "url": url}:
-                    async with self._connect(url, request.get("token"), event) as (self._connection, info):
-                        result(info)
-                        await asyncio.Event().wait()
+                    await self._connected(url, request.get("token"), event, result)
                 case {"op": "list"}:
                     result(await self._list())
                 case {"op": "call", "name": name, "arguments": arguments}:
@@ -118,6 +116,16 @@ class Session:
                     say({"id": number, "error": {"message": f"unknown request: {request}"}})
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever an SDK raises is what the test wants to see
             say({"id": number, "error": described(error)})
+
+    async def _connected(self, url: str, token: str | None, event: Event, result: Callable[[Any], None]) -> None:
+        try:
+            async with self._connect(url, token, event) as (self._connection, info):
+                result(info)
+                await asyncio.Event().wait()
+        except Exception:
+            # Some failures end a connection as a whole: whoever waits for an answer on it would wait for ever.
+            await self._end_all()
+            raise
 
     @property
     def _current(self) -> Connection:

@@ -1,4 +1,8 @@
-"""Official SDK clients that know nothing but the gateway's URL: its refusals lead them to the issuer, and back with a token."""
+"""What official SDK clients make of being refused.
+
+Those that sign in know nothing but the gateway's URL: its refusals lead them to the issuer, and back with a token. Those that
+were given a token have to say that it is no good.
+"""
 
 import asyncio
 import re
@@ -17,6 +21,7 @@ from fakes.ordinary import tools
 from fakes.waiting import eventually
 from integration.access.doors import QUICK
 from integration.matrix.programs import CallFailedError, Connection, Counterparts, Program
+from integration.matrix.table import Client
 
 PROGRAMS: Final = {
     "python-2": Program("python/mcp2", ("python/client_v2.py", "--sign-in")),
@@ -58,17 +63,22 @@ async def issuer() -> AsyncIterator[AuthorizationServer]:
 
 @pytest.fixture
 async def door(issuer: AuthorizationServer, tmp_path: Path) -> AsyncIterator[Door]:
-    """It asks for one scope."""
-    async with ModernBackend(*tools("a", "b")) as backend, gateway(tmp_path, {"x": backend}, pace=QUICK) as gw:
+    """It asks for one scope. No client may answer from its own cache: the backend's list is good for no time."""
+    async with (
+        ModernBackend(*tools("a", "b"), ttl_ms=0) as backend,
+        gateway(tmp_path, {"x": backend}, pace=QUICK) as gw,
+    ):
         door = Door(gw, backend, issuer)
         await door.asks_for("mcp:read")
         yield door
 
 
 @asynccontextmanager
-async def connected(counterparts: Counterparts, program: Program, url: str) -> AsyncIterator[Connection]:
-    """A client that is given a URL, and no token."""
-    around = (await asyncio.to_thread(counterparts.client, program)).connected(url)
+async def connected(
+    counterparts: Counterparts, program: Program, url: str, token: str | None = None
+) -> AsyncIterator[Connection]:
+    """A client that is given a URL and perhaps a token."""
+    around = (await asyncio.to_thread(counterparts.client, program)).connected(url, token)
     connection = await asyncio.to_thread(around.__enter__)
     try:
         yield connection
@@ -106,8 +116,11 @@ async def test_a_missing_scope_leads_a_client_to_step_up(
         assert await names(connection) == ["a", "b"]
         await door.asks_for("mcp:read", "mcp:call")
         assert await names(connection) == ["a", "b"]
-    assert [set(grant.scope.split()) for grant in issuer.grants] == [{"mcp:read"}, {"mcp:read", "mcp:call"}]
-    assert (await door.denied())["insufficient_scope"] == 1
+    first, *later = [set(grant.scope.split()) for grant in issuer.grants]
+    assert first == {"mcp:read"}
+    assert later  # more than one if its stream was let in again before its request
+    assert all(scopes == {"mcp:read", "mcp:call"} for scopes in later)
+    assert (await door.denied())["insufficient_scope"] >= 1
 
 
 @each_client
@@ -135,8 +148,22 @@ async def test_a_token_that_is_not_taken_any_more_is_replaced(
         issuer.rotate("second")
         await eventually(lambda: _refused(before))
         assert await names(connection) == ["a", "b"]
-    assert len(issuer.grants) == 2
+    assert len(issuer.grants) >= 2
     assert (await door.denied())["invalid_token"] >= 1
+
+
+async def test_a_token_that_is_not_taken_any_more_is_reported_by_a_client_that_was_given_it(
+    client: Client, counterparts: Counterparts, issuer: AuthorizationServer, door: Door
+) -> None:
+    """In the middle of a connection, in both eras: a refusal is taken for no answer."""
+    token = issuer.token(aud=door.gw.url, scope="mcp:read")
+    async with connected(counterparts, client.program, door.gw.url, token) as connection:
+        assert await names(connection) == ["a", "b"]
+        await door.asks_for("mcp:admin")
+        with pytest.raises(CallFailedError):
+            await names(connection)
+        await door.asks_for("mcp:read")  # to end a session, too, one has to be let in
+    assert set(await door.denied()) == {"insufficient_scope"}
 
 
 async def _refused(client: ModernClient) -> bool:
