@@ -25,6 +25,8 @@ from integration.matrix.table import Client
 
 PROGRAMS: Final = {
     "python-2": Program("python/mcp2", ("python/client_v2.py", "--sign-in")),
+    "go": Program("go", ("client", "-sign-in")),
+    "go-legacy": Program("go", ("client", "-version", "2025-06-18", "-sign-in")),
     "python-2-legacy": Program("python/mcp2", ("python/client_v2.py", "--mode", "legacy", "--sign-in")),
     "python-1": Program("python/mcp1", ("python/client_v1.py", "--sign-in")),
     "node-2": Program("node", ("node/client.mjs", "--sign-in")),

@@ -30,6 +30,7 @@ type request struct {
 
 var (
 	version = flag.String("version", "", "protocol version to ask for; empty: the newest")
+	signsIn = flag.Bool("sign-in", false, "let the SDK get tokens by itself")
 	output  sync.Mutex
 	calls   sync.Map // request id -> context.CancelFunc
 	session *mcp.ClientSession
@@ -91,10 +92,17 @@ func connect(req request) (any, error) {
 			})
 		},
 	})
-	var err error
+	handler, err := signingIn()
+	if err != nil {
+		return nil, err
+	}
 	session, err = client.Connect(
 		context.Background(),
-		&mcp.StreamableClientTransport{Endpoint: req.URL, HTTPClient: &http.Client{Transport: presenting(req.Token)}},
+		&mcp.StreamableClientTransport{
+			Endpoint:     req.URL,
+			HTTPClient:   &http.Client{Transport: presenting(req.Token)},
+			OAuthHandler: handler,
+		},
 		&mcp.ClientSessionOptions{ProtocolVersion: *version},
 	)
 	if err != nil {
