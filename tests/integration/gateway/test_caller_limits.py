@@ -11,7 +11,7 @@ import pytest
 
 from fakes import hostile
 from fakes.clients import LegacyClient, ModernClient
-from fakes.gateway import Gateway, gateway
+from fakes.gateway import Gateway, gateway, section
 from fakes.issuer import AUDIENCE, SigningKey, good_claims, key_set
 from fakes.modern import ModernBackend
 from fakes.ordinary import said, tool
@@ -58,6 +58,21 @@ async def test_one_call_too_many_of_a_caller_is_429_and_others_are_served(tmp_pa
         for answer in await asyncio.gather(*calling, bob):
             assert answer.text["tool"] == "a"
         assert (await client("alice").call("a")).text["tool"] == "a"
+
+
+async def test_other_tokens_of_a_caller_bring_no_further_calls_where_they_go_on(tmp_path: Path) -> None:
+    """Not even where callers' tokens are kept, for a backend that gets them."""
+    async with ModernBackend(tool("a")) as backend:
+        forwarding = section(backend, auth={"type": "Forward", "audiences": [AUDIENCE]})
+        limits = {"callerLimits": {"calls": 1}}
+        async with gateway(tmp_path, {"one": forwarding}, authentication=TRUSTED, listener=limits) as gw:
+            assert (await gw.another_modern(token("alice")).list()).names == ["a"]
+            backend.call = lambda _: hostile.hang()
+            calling = asyncio.create_task(gw.another_modern(token("alice")).call("a"))
+            await backend.received("tools/call")
+            assert (await gw.another_modern(token("alice")).call("a")).status == 429
+            calling.cancel()
+            await asyncio.gather(calling, return_exceptions=True)
 
 
 async def test_calls_that_were_cancelled_make_room(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +61,22 @@ async def test_every_request_carries_what_is_configured() -> None:
             "application/json, text/event-stream",
             "session-1",
         )
+
+
+async def test_no_proxy_and_no_password_of_the_environment_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy would be connected to in place of the address that is judged, and get what only the backend is to have."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password secret\n")
+    async with ModernBackend(*tools("a")) as backend, HostileBackend(lambda _: hostile.body(b"{}")) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/mcp"))
+        monkeypatch.setenv("NETRC", str(netrc))
+        async with session(backend) as run:
+            await run.call("a")
+        assert proxy.requests == []
+        assert {request.header("Authorization") for request in backend.requests} == {None}
 
 
 async def test_unusable_credential_is_said_and_nothing_is_sent() -> None:

@@ -28,15 +28,15 @@ def trusting(*keys: SigningKey, **terms: object) -> AppliedAuthentication:
 @asynccontextmanager
 async def authenticator(applied: AppliedAuthentication, pace: Pace | None = None) -> AsyncIterator[Authenticator]:
     """One that runs."""
-
-    async def unreachable(_: AppliedIssuer) -> bytes:
-        raise AssertionError("keys that stand in the config are not fetched")
-
     async with asyncio.TaskGroup() as tasks:
-        made = Authenticator(tasks, unreachable, pace or Pace(), lambda: None)
+        made = Authenticator(tasks, _unreachable, pace or Pace(), lambda: None)
         made.configure(applied, forwards=False)
         yield made
         made.retire()
+
+
+async def _unreachable(_: AppliedIssuer) -> bytes:
+    raise AssertionError("keys that stand in the config are not fetched")
 
 
 async def asks(door: Authenticator, token: str) -> Caller:
@@ -53,6 +53,20 @@ async def test_signature_is_checked_once() -> None:
         other = await asks(door, second)
         assert other is not caller
         assert other.principal == caller.principal
+
+
+async def test_token_that_nobody_reads_makes_a_caller_whose_name_does_not_tell_it() -> None:
+    """Whose state something is, is said in more places than a token may be; with another process the name is another."""
+    names = []
+    for _ in range(2):
+        async with asyncio.TaskGroup() as tasks:
+            door = Authenticator(tasks, _unreachable, Pace(), lambda: None)
+            door.configure(None, forwards=True)
+            first, again, other = [await asks(door, each) for each in ("token-of-alice", "token-of-alice", "another")]
+        assert first.principal == again.principal != other.principal
+        assert (first.token, "alice" in first.principal) == ("token-of-alice", False)
+        names.append(first.principal)
+    assert names[0] != names[1]
 
 
 async def test_what_was_not_asked_for_the_longest_is_forgotten_first() -> None:
