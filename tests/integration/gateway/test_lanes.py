@@ -276,7 +276,7 @@ async def test_change_concerns_the_caller_whose_list_it_is() -> None:
 
 
 async def test_catalog_that_nobody_looks_at_is_not_made() -> None:
-    """A change costs each lane nothing until its caller asks, and then it is there."""
+    """A change costs each lane nothing until its caller asks, and then it is there. To look at the status is not to ask."""
     async with (
         accounts() as server,
         ModernBackend(*tools("t")) as common,
@@ -290,6 +290,7 @@ async def test_catalog_that_nobody_looks_at_is_not_made() -> None:
         await common.notify()
         while "c__u" not in played.gateway.shared.catalog.routes:
             await played.hears(played.gateway.shared, played.published.count(played.gateway.shared) + 1)
+        assert played.gateway.callers_as_pinned == {}
         assert played.published.count(lane) == made
         assert lane.warm() is None
         assert "c__u" in lane.catalog.routes

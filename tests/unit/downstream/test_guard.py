@@ -36,6 +36,30 @@ GUARD = Guard.of(LISTENER, path="/mcp", legacy=True)
             403,
             id="another port's origin",
         ),
+        pytest.param(
+            "POST",
+            "/mcp",
+            {"Host": "localhost:8811", "Origin": "http://evil.localhost:8811"},
+            403,
+            id="an origin that ends like the endpoint's own",
+        ),
+        pytest.param(
+            "POST",
+            "/mcp",
+            {"Host": "localhost:8811", "Origin": "extension://localhost:8811"},
+            403,
+            id="an origin of another scheme",
+        ),
+        pytest.param(
+            "POST",
+            "/mcp",
+            {"Host": "localhost", "Origin": "https://app.example.evil.example"},
+            403,
+            id="an origin that begins like an allowed one",
+        ),
+        pytest.param(
+            "POST", "/mcp", {"Host": "localhost", "Origin": "http://app.example"}, 403, id="an allowed one in clear"
+        ),
         pytest.param("POST", "/other", {"Host": "localhost"}, 404, id="other path"),
         pytest.param("POST", "/mcp//", {"Host": "localhost"}, 404, id="doubled slash"),
         pytest.param("POST", "/mcp", {"Host": "attacker.example"}, 403, id="rebound host"),
