@@ -51,6 +51,18 @@ async def test_new_key_is_found_by_its_first_token(tmp_path: Path) -> None:
         assert issuer.reads == 2
 
 
+async def test_keys_are_not_looked_for_where_a_redirect_leads(tmp_path: Path) -> None:
+    """Not even on the same server, where there are good ones: the config says where who is let in is decided."""
+    async with Issuer() as issuer, ModernBackend(tool("a")) as backend:
+        ordinary = issuer.answer
+        moved = hostile.body(b"", status=307, fields=[("Location", "/keys")])
+        issuer.answer = lambda request: moved if request.path == "/jwks" else ordinary(request)
+        async with guarded(tmp_path, {"x": backend}, issuer) as gw:
+            assert await status_of(gw.modern) == 503
+            assert (await health(gw))["lastError"] == "redirected elsewhere"
+        assert {request.path for request in issuer.requests} == {"/jwks"}
+
+
 async def test_rotation_after_rotation_loses_nobody(tmp_path: Path) -> None:
     """While callers go on, and a stranger sends tokens of keys that never were, each valid one is served."""
     async with (
