@@ -4,7 +4,8 @@ What always holds:
 
 1. The catalog is a pure function of config and snapshots. It is made anew, whole, when one of them changed, and is swapped in
    one step; whoever follows it (``on_catalog``) is told after the swap. Where that is much work it is done in a thread, one
-   catalog at a time, and the one before is served no more but to callers of its tools.
+   catalog at a time, and the one before is served no more but to callers of its tools; and not to them either where it is by
+   the rules, and for the callers, of a config before.
 2. A request never changes what another request sees, except by making it fresher.
 3. A lane that nobody follows makes its catalog when somebody looks, and not before; only the lane that callers share is
    always ready.
@@ -121,6 +122,18 @@ class Lane:
             self._users -= 1
             self.used_at = self._loop.time()
         return self._catalog
+
+    async def guarded(self) -> Catalog:
+        """What is served now; but where another config lets in others, or has other rules, its catalog is waited for.
+
+        Raises:
+            McpError: -32603 when that could not be made.
+        """
+        while not _guards_alike((catalog := self.catalog).config, self._config):
+            if self._making is None:
+                raise McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on its list")
+            await self._made()
+        return catalog
 
     def check_policy(self, view: View) -> None:
         """See whether there is a list to be served; ``view``: what the caller sees of the catalog.
@@ -279,3 +292,8 @@ class Lane:
         silent = self._catalog.unanswered
         strict = self._config.failure_policy == "Strict"
         return silent if strict or len(silent) == len(self._config.backends) else ()
+
+
+def _guards_alike(one: GatewayConfig, other: GatewayConfig) -> bool:
+    """Whether both let in the same callers, and have the same rules for what they see."""
+    return one is other or (one.authentication, one.visibility) == (other.authentication, other.visibility)

@@ -4,9 +4,9 @@ What always holds:
 
 1. Callers for whom the same rule decides share an outlook, and what they see is made once for each catalog: when somebody looks, or
    at once where somebody is to be told of changes.
-2. **Rules and catalog change together.** A catalog is seen by the rules of the config that it was made of, never by those
-   before or after, which were written for other names. With another config every outlook is retired: who held one is shown
-   another.
+2. **Rules, callers and catalog change together.** A catalog is seen by the rules of the config that it was made of, never by those
+   before or after, which were written for other names; and by nobody whom only the next config lets in. With another config every
+   outlook is retired: who held one is shown another.
 3. Where it is much work to make a view, it is done in a thread, one view at a time. Meanwhile whoever asks for a list or a tool
    waits, and nobody is told of anything.
 """
@@ -42,6 +42,9 @@ class Catalogs(Protocol):
 
     async def fresh(self) -> Catalog:
         """The catalog, as fresh as the budgets of backends allow."""
+
+    async def guarded(self) -> Catalog:
+        """What is served now, but nothing that was for callers, or by rules, of a config before."""
 
     def check_policy(self, view: View) -> None:
         """Raise where there is no list to be served."""
@@ -135,9 +138,13 @@ class Outlooks:
         return None if catalog is None else self._of(catalog, claims).look(catalog)
 
     async def ready(self, claims: Mapping[str, JsonValue]) -> Seen:
-        """What callers with these claims see of the catalog that is served now."""
+        """What callers with these claims see of the catalog that is served now.
+
+        Raises:
+            McpError: see :meth:`~switchyard_sidecar.gateway.lane.Lane.guarded`.
+        """
         while True:
-            catalog = self._lane.catalog
+            catalog = await self._lane.guarded()
             outlook = self._of(catalog, claims)
             if (seen := outlook.look(catalog)) is not None:
                 return seen

@@ -211,6 +211,28 @@ async def test_catalog_is_seen_by_the_rules_of_its_own_config() -> None:
         assert await played.names(caller("blue")) == []
 
 
+@pytest.mark.parametrize("before", [None, visibility(red="*"), visibility("Allow")])
+async def test_caller_is_never_judged_by_the_rules_before_while_a_large_catalog_is_made(
+    before: Visibility | None,
+) -> None:
+    """Who is let in by the new config alone may not do what the one before allowed to those whom that let in."""
+    async with scene(*LARGE, rules=before) as played:
+        assert len(await played.names(caller("red"))) == len(LARGE)
+        with busy_thread() as gate:
+            played.apply(visibility(blue="*1"))
+            asking = asyncio.create_task(played.gateway.shared.outlooks.ready({"team": "red"}))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert not asking.done()
+            gate.set()
+            assert (await asking).view.routes == {}
+        await played.names(caller("blue"))
+        with busy_thread() as gate:
+            played.apply(visibility(blue="*1"), separator="_")
+            assert "b-t0001" in (await played.gateway.shared.outlooks.ready({"team": "blue"})).view.routes
+            gate.set()
+
+
 async def test_request_that_waits_while_rules_change_is_answered_by_the_new_ones() -> None:
     """What was found out of its caller before it had to wait is of no use any more."""
     async with scene("t1", "t2", rules=visibility(red="*1"), ttl_ms=0) as played:
