@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from email.utils import formatdate
 from functools import lru_cache, partial
 from http import HTTPStatus
@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol, cast
 
 import structlog
 from aiohttp import EMPTY_PAYLOAD, HttpVersion11, StreamReader, web
+from aiohttp.http_exceptions import InvalidHeader, InvalidURLError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 
 from switchyard_sidecar.downstream.express import Again, Express, Verdict, read
@@ -48,6 +49,13 @@ Fields = Iterable[tuple[str, str]]
 """Response headers, in order."""
 Body = bytes | tuple[bytes, ...]
 """A whole body: in one piece, or in several that are written one after the other and never copied together."""
+
+_UNQUOTED: Final[Mapping[type, str]] = {
+    InvalidHeader: "a header value has characters that none may have",
+    InvalidURLError: "the target is no URL",
+    LineTooLong: f"a line of the head exceeds {HEADER_LINE_BYTES} bytes",
+}
+"""Refusals for which the library's own words repeat what was sent: a token may stand there."""
 
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 
@@ -432,7 +440,8 @@ class _Connection(RequestHandler):
                 log.error("request_failed", path=request.path, exc_info=exc)
             error = McpError(errors.INTERNAL_ERROR, "Internal error: the gateway failed on this request")
         else:
-            detail = (message or "malformed HTTP").splitlines()[0].rstrip(":")
+            # Of the library's words the first line says what is wrong; the others show where, in what was sent.
+            detail = _UNQUOTED.get(type(exc)) or (message or "malformed HTTP").splitlines()[0].rstrip(":")
             error = McpError(errors.INVALID_REQUEST, f"Bad request: {detail}")
         reply = rpc_error(error, None, status)
         reply.keep_alive = False

@@ -136,3 +136,35 @@ async def test_any_session_of_a_backend_stays_between_the_two(tmp_path: Path, se
             for answer_ in (listed, await gw.modern.list()):
                 assert "X-Other" not in answer_.headers
                 assert "Mcp-Session-Id" not in answer_.headers
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        pytest.param(b"GET http://[::1/?t=%b HTTP/1.1\r\nHost: a", b"the target is no URL", id="no host"),
+        pytest.param(b"GET http://a:99999/?t=%b HTTP/1.1\r\nHost: a", b"the target is no URL", id="no port"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %b" + b"a" * 40_000,
+            b"a line of the head exceeds 32768 bytes",
+            id="a long header",
+        ),
+        pytest.param(b"GET /%b" + b"a" * 40_000 + b" HTTP/1.1", b"a line of the head exceeds", id="a long target"),
+        pytest.param(b"GET / HTTP/1.1\r\n%b" + b"a" * 40_000 + b": b", b"a line of the head exceeds", id="a long name"),
+        pytest.param(b"%b / HTTP/1.1\r\nHost: a", b"Invalid method", id="no method"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nX: %b\0", b"Invalid header value char", id="a control character"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 7%b", b"Invalid character in Cont", id="no length"),
+        pytest.param(b"GET / HTTP/1.%b\r\nHost: a", b"Bad status line", id="no version"),
+    ],
+)
+async def test_refusal_of_what_is_no_request_repeats_nothing_of_it(tmp_path: Path, head: bytes, said: bytes) -> None:
+    """It says in words of ours, or the library's, what is wrong; a token may have stood there."""
+    secret = b"S3CRETXX"
+    async with gateway(tmp_path, {}) as gw:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(gw.url.split("/")[2].rpartition(":")[2]))
+        writer.write(head % secret + b"\r\n\r\n")
+        async with asyncio.timeout(PATIENCE_S):
+            answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert said in answer
+    assert secret not in answer
