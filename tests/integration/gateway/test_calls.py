@@ -50,6 +50,15 @@ async def test_quiet_call_becomes_a_stream_that_shows_it_is_alive(tmp_path: Path
                 assert json.loads(answer["result"]["content"][0]["text"])["tool"] == "a"
 
 
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_of_a_name_that_is_no_tools_little_is_repeated(tmp_path: Path, era: str) -> None:
+    """Whatever a caller writes comes back to it in part, so that it knows which call was refused."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
+        await gw.legacy.initialize()
+        refused = await (gw.modern if era == "modern" else gw.legacy).call("x" * 5000)
+        assert refused.error == {"code": -32602, "message": f"Unknown tool: {'x' * 128}"}
+
+
 @ERAS
 async def test_prompt_call_is_plain_json(tmp_path: Path, make: type[OrdinaryBackend]) -> None:
     """Nothing was said before it, so there is nothing to stream."""

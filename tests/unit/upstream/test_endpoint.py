@@ -1,11 +1,16 @@
 """What every request to a backend carries."""
 
 import pytest
+from aiohttp import ClientTimeout
+from yarl import URL
 
 from switchyard_sidecar.config.model import Auth, AuthType, Backend, Credential, Header
-from switchyard_sidecar.upstream.endpoint import address, fixed_headers
+from switchyard_sidecar.upstream.endpoint import Endpoint, address, fixed_headers
 from switchyard_sidecar.upstream.faults import Fault
+from switchyard_sidecar.upstream.forwarded import ForwardedToken
+from switchyard_sidecar.upstream.http import _Request
 
+NO_LIMITS = ClientTimeout(total=None)
 SECRET = Credential(file="cred_gh", revision="")
 
 
@@ -66,3 +71,12 @@ def test_missing_credential_is_a_fault() -> None:
     """No request goes out without what it should carry."""
     with pytest.raises(Fault, match="credential unusable"):
         fixed_headers(backend(auth=Auth(type=AuthType.BEARER, credential=SECRET)), {})
+
+
+def test_what_carries_credentials_does_not_show_them() -> None:
+    """Whatever is made of it for a log line or a traceback."""
+    endpoint = Endpoint(URL("http://b.example/mcp"), {"X-Api-Key": "s3cret"}, True, None, 1.0, ForwardedToken("t0ken"))
+    request = _Request(endpoint, "POST", {"Authorization": "Bearer t0ken", "X-Api-Key": "s3cret"}, None, NO_LIMITS)
+    for shown in map(repr, (endpoint, request, endpoint.token)):
+        assert "s3cret" not in shown
+        assert "t0ken" not in shown
