@@ -56,7 +56,7 @@ class Metrics:
 
 
 Reading = tuple[str, str, Callable[[], float]]
-"""A gauge: name without prefix, meaning, value."""
+"""A gauge: name, meaning, value."""
 
 
 class Gauges(Collector):
@@ -70,7 +70,7 @@ class Gauges(Collector):
         """Yield every metric family."""
         yield InfoMetricFamily("switchyard_operator_build", "Version of the operator.", {"version": __version__})
         for name, meaning, value in self._readings:
-            yield GaugeMetricFamily(f"switchyard_operator_{name}", meaning, value())
+            yield GaugeMetricFamily(name, meaning, value())
         objects = GaugeMetricFamily(
             "switchyard_operator_objects", "Objects that are known of each watched resource.", labels=["resource"]
         )

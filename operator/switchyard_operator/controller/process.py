@@ -403,21 +403,37 @@ class Replica:
 
     def _readings(self) -> Iterator[Reading]:
         led = self._election.leading.is_set
-        yield "leader", "1 while this replica holds the Lease.", led
-        yield "complete", "1 once everything was listed.", self._complete.is_set
-        yield "queue_depth", "Work that is due, where this replica leads.", lambda: self._queue.depth if led() else 0
-        yield "queue_age_seconds", "How long the oldest of it has been due.", lambda: self._queue.age_s if led() else 0
-        yield "queue_running", "Work that is being done.", lambda: self._queue.running
-        yield "queue_failing", "Work that has failed and not succeeded since.", lambda: self._queue.failing
+        yield "switchyard_operator_leader", "1 while this replica holds the Lease.", led
+        yield "switchyard_operator_complete", "1 once everything was listed.", self._complete.is_set
         yield (
-            "backends_not_as_pinned",
+            "switchyard_operator_queue_depth",
+            "Work that is due, where this replica leads.",
+            lambda: self._queue.depth if led() else 0,
+        )
+        yield (
+            "switchyard_operator_queue_age_seconds",
+            "How long the oldest of it has been due.",
+            lambda: self._queue.age_s if led() else 0,
+        )
+        yield "switchyard_operator_queue_running", "Work that is being done.", lambda: self._queue.running
+        yield (
+            "switchyard_operator_queue_failing",
+            "Work that has failed and not succeeded since.",
+            lambda: self._queue.failing,
+        )
+        yield (
+            "switchyard_operator_backends_not_as_pinned",
             "Backends whose tools are not what was pinned.",
             lambda: self._not_as_pinned if led() else 0,
         )
         if (keeper := self._keeper) is not None:
             yield (
-                "certificates_not_kept",
+                "switchyard_operator_certificates_not_kept",
                 "1 while the webhook's certificates cannot be kept; the log says why.",
                 lambda: keeper.is_stuck,
             )
-        yield "loop_lag_seconds", "How late the event loop was at most since the last reading.", self._lag.read
+        yield (
+            "switchyard_operator_loop_lag_seconds",
+            "How late the event loop was at most since the last reading.",
+            self._lag.read,
+        )
