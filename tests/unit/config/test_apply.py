@@ -225,5 +225,11 @@ def test_gateway_without_the_section_is_open_and_one_with_an_empty_section_is_no
 
 
 def test_no_secret_is_shown(tmp_path: Path) -> None:
-    """What runs can be logged."""
-    assert "s3cret" not in repr(applied(tmp_path, (gateway(bearer("a", "cred_a")), {"cred_a": b"s3cret"})))
+    """What runs can be logged: neither what backends get, nor what callers present, nor what sessions are signed with."""
+    tokens = {"tokens": [{"name": "robot", "credential": credential("cred_robot", b"t0ken")}]}
+    config = gateway(bearer("a", "cred_a"), authentication=tokens, sessionKey=credential("cred_session", b"k3y"))
+    result = applied(tmp_path, (config, {"cred_a": b"s3cret", "cred_robot": b"t0ken", "cred_session": b"k3y"}))
+    assert result.session_keys == (b"k3y",)
+    assert result.authentication is not None
+    assert [each.secret for each in result.authentication.tokens] == ["t0ken"]
+    assert not [each for each in ("s3cret", "t0ken", "k3y") if each in repr(result)]
