@@ -42,17 +42,10 @@ class Exchange:
             Denied: see :meth:`check_caller`.
         """
         self.check_caller()
-        return await answered(self.request, self.fields, self.accepted, body, stream)
-
-
-async def answered(
-    request: web.BaseRequest, fields: Fields, accepted: Accepted, body: Body, stream: EventStream | None = None
-) -> Answer:
-    """See :meth:`Exchange.answer`, for what is no single message."""
-    if stream is None:
-        if accepted.json:
-            return Reply(200, body, fields)
-        stream = EventStream.open(request, fields)
-    await stream.send(joined(body))
-    stream.end()
-    return stream
+        if stream is None:
+            if self.accepted.json:
+                return Reply(200, body, self.fields)
+            stream = EventStream.open(self.request, self.fields)
+        await stream.send(joined(body))
+        stream.end()
+        return stream

@@ -7,7 +7,7 @@ A request without a session is served all the same. Sources: 2025-11-25 ``basic/
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -17,9 +17,9 @@ from switchyard_sidecar.access.caller import Caller
 from switchyard_sidecar.downstream import calls, streams
 from switchyard_sidecar.downstream.bodies import HELD
 from switchyard_sidecar.downstream.envelope import Envelope, string, unknown_method
-from switchyard_sidecar.downstream.exchange import Exchange, answered
+from switchyard_sidecar.downstream.exchange import Exchange
 from switchyard_sidecar.downstream.guard import not_acceptable
-from switchyard_sidecar.downstream.http import Answer, Body, Fields, Reply, joined
+from switchyard_sidecar.downstream.http import Answer, Body, EventStream, Fields, Reply, joined
 from switchyard_sidecar.downstream.relay import CallCancelledError, Outlet, attended
 from switchyard_sidecar.downstream.results import project_error
 from switchyard_sidecar.downstream.service import CAPABILITIES, Service, unix_now
@@ -72,9 +72,9 @@ class LegacyMethods:
         accepted: Accepted,
         caller: Caller,
     ) -> Answer:
-        """Answer a batch of 2025-03-26: the answers in one array, in the order asked.
+        """Answer a batch of 2025-03-26, in the order asked: in one array, or each in an event of its own.
 
-        An entry that is already bytes is the refusal of what could not be read.
+        What several answers have in common, such as the tools, is there once: a batch of lists is many times their size. An entry that is already bytes is the refusal of what could not be read.
 
         Raises:
             McpError: the batch as a whole is refused.
@@ -93,7 +93,13 @@ class LegacyMethods:
         bodies = [body for body in answers if body is not None]
         if not bodies:
             return Reply(202, fields=fields)
-        return await answered(request, fields, accepted, b"[" + b",".join(bodies) + b"]")
+        if accepted.json:
+            return Reply(200, _array(bodies), fields)
+        stream = EventStream.open(request, fields)
+        for body in bodies:
+            await stream.send(joined(body))
+        stream.end()
+        return stream
 
     async def stream(self, request: web.BaseRequest, fields: Fields, accepted: Accepted, caller: Caller) -> Answer:
         """Serve GET: the stream of ``list_changed``.
@@ -225,7 +231,7 @@ class LegacyMethods:
         except McpError as error:
             raise project_error(error, Era.LEGACY) from None
 
-    async def _batched(self, exchange: Exchange) -> bytes | None:
+    async def _batched(self, exchange: Exchange) -> Body | None:
         request_id = exchange.envelope.id
         if request_id is None:
             self._notified(exchange)
@@ -235,7 +241,7 @@ class LegacyMethods:
             if exchange.envelope.method == "tools/call":
                 outlet = Outlet(exchange, quiet_s=self._service.pace.quiet_s, alone=False)
                 return jsonrpc.result_response(request_id, await self._called(exchange, request_id, outlet))
-            body = joined(await self._answered(exchange, request_id))
+            body = await self._answered(exchange, request_id)
             exchange.check_caller()
             return body
         except CallCancelledError:
@@ -256,3 +262,11 @@ class LegacyMethods:
 
 async def _given(body: bytes) -> bytes:
     return body
+
+
+def _array(bodies: Iterable[Body]) -> tuple[bytes, ...]:
+    """One JSON array of these, in pieces that are not copied."""
+    pieces: list[bytes] = []
+    for body in bodies:
+        pieces += (b"," if pieces else b"[", *((body,) if isinstance(body, bytes) else body))
+    return (*pieces, b"]")

@@ -176,13 +176,16 @@ async def test_each_request_of_a_batch_has_its_own_answer(tmp_path: Path) -> Non
 
 
 async def test_batch_is_answered_in_a_type_that_is_taken(tmp_path: Path) -> None:
-    """One array in either: a caller that takes event streams alone gets it as one event."""
-    async with gateway(tmp_path, {}) as gw:
+    """In one array, or to a caller that takes event streams alone in an event each; small ones and lists."""
+    async with ModernBackend(tool("a")) as backend, gateway(tmp_path, {"a": backend}) as gw:
         await gw.legacy.initialize("2025-03-26")
-        for accept in ("application/json", "text/event-stream"):
-            answer = await batch(gw.legacy, request(1, "ping"), request(2, "ping"), Accept=accept)
-            assert (answer.status, answer.headers["Content-Type"]) == (200, accept)
-            assert [each["id"] for each in answer.message] == [1, 2]
+        asked = [request(1, "ping"), request(2, "tools/list"), request(3, "tools/list"), request(4, "ping")]
+        for accept in (BOTH, "application/json", "text/event-stream"):
+            answer = await batch(gw.legacy, *asked, Accept=accept)
+            assert (answer.status, answer.headers["Content-Type"]) == (200, accept.partition(",")[0])
+            answers = answer.messages if accept == "text/event-stream" else answer.message
+            assert [each["id"] for each in answers] == [1, 2, 3, 4]
+            assert [[one["name"] for one in each["result"]["tools"]] for each in answers[1:3]] == [["a"], ["a"]]
 
 
 async def test_batch_without_requests_is_accepted(tmp_path: Path) -> None:

@@ -368,3 +368,24 @@ async def asked(port: int) -> int:
     async with sender(port, len(body)) as one:
         await one.send(body)
         return (await one.answer())[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory where Linux has it")
+async def test_batch_of_a_hundred_lists_does_not_fill_the_memory(tmp_path: Path) -> None:
+    """Asked for in some kilobytes, by a client that does not read them: what the lists have in common is there once."""
+    async with ModernBackend(tool("a", description="x" * MIB), ttl_ms=600_000) as backend:
+        write_config(tmp_path, {"a": backend})
+        lists = ",".join(f'{{"jsonrpc":"2.0","id":{number},"method":"tools/list"}}' for number in range(100))
+        body = f"[{lists}]".encode()
+        head = (
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: %s\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        async with sidecar(tmp_path) as running, AsyncExitStack() as stack:
+            before = running.resident_bytes
+            for accept in ("application/json", "text/event-stream"):
+                one = await stack.enter_async_context(connected(running.port))
+                await one.send((head % accept).encode() + body)
+                async with asyncio.timeout(PATIENCE_S):
+                    assert (await one.reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+            assert running.resident_bytes - before < 30 * MIB
