@@ -373,7 +373,8 @@ async def asked(port: int) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory where Linux has it")
 async def test_batch_of_a_hundred_lists_does_not_fill_the_memory(tmp_path: Path) -> None:
     """Asked for in some kilobytes, by a client that does not read them: what the lists have in common is there once."""
-    async with ModernBackend(tool("a", description="x" * MIB), ttl_ms=600_000) as backend:
+    large = tool("a", description="x" * 900 * KIB)
+    async with ModernBackend(large, ttl_ms=600_000) as backend:
         write_config(tmp_path, {"a": backend})
         lists = ",".join(f'{{"jsonrpc":"2.0","id":{number},"method":"tools/list"}}' for number in range(100))
         body = f"[{lists}]".encode()
@@ -388,4 +389,5 @@ async def test_batch_of_a_hundred_lists_does_not_fill_the_memory(tmp_path: Path)
                 await one.send((head % accept).encode() + body)
                 async with asyncio.timeout(PATIENCE_S):
                     assert (await one.reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+                    assert b'"xxx' in await one.reader.readuntil(b"xxxx")
             assert running.resident_bytes - before < 30 * MIB
