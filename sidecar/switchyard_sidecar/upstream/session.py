@@ -37,6 +37,7 @@ from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import aside, faults
 from switchyard_sidecar.upstream.admission import Admission, Share
+from switchyard_sidecar.upstream.advice import advice, status_of
 from switchyard_sidecar.upstream.call_sessions import CallSessions
 from switchyard_sidecar.upstream.calls import CallResult, CallSink, ToolCall, call_legacy, call_modern, told
 from switchyard_sidecar.upstream.connect import connect, unopened_session
@@ -411,7 +412,8 @@ class BackendSession:
         """Show a failure; return how long to wait before the next attempt."""
         reason = reason_of(error)
         if reason != self._error:
-            log.warning("backend_failing", **self.about, reason=reason)
+            hint = advice(status_of(error))
+            log.warning("backend_failing", **self.about, reason=reason, **({"advice": hint} if hint else {}))
         self._error = reason
         self._is_denied = self._token is not None and faults.is_denial(error)
         if self._is_denied:

@@ -125,14 +125,17 @@ async def test_one_backend_is_pinned_with_the_filter_and_the_secret_of_its_manif
         assert "s3cret" not in done.stdout + done.stderr
 
 
-async def test_where_a_backend_cannot_be_listed_nothing_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("status", "hint"), [(500, ""), (404, " (see the path of its address)")])
+async def test_where_a_backend_cannot_be_listed_nothing_is_written(tmp_path: Path, status: int, hint: str) -> None:
     """Not even for those that can: half a pin is no agreement."""
-    async with ModernBackend(tool("a")) as one, HostileBackend(lambda _: hostile.body(b"evil", status=500)) as dead:
+    refuses = HostileBackend(lambda _: hostile.body(b"evil", status=status))
+    async with ModernBackend(tool("a")) as one, refuses as dead:
         texts = {"one": MANIFEST.format(name="one", url=one.url), "two": MANIFEST.format(name="two", url=dead.url)}
         folder = manifests(tmp_path / "m", **texts)
         done = await run("-f", folder, "--write")
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == "error: MCPBackend agents/two: cannot be listed: HTTP 500; nothing is written\n"
+        said = f"error: MCPBackend agents/two: cannot be listed: HTTP {status}{hint}; nothing is written\n"
+        assert done.stderr == said
         assert {path.stem: path.read_text() for path in folder.iterdir()} == texts
 
 

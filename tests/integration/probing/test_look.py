@@ -120,12 +120,6 @@ def page(status: int) -> Reply:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (lambda: page(401), ProbeReason.UNAUTHORIZED),
-        (lambda: page(403), ProbeReason.UNAUTHORIZED),
-        (lambda: page(429), ProbeReason.OVERLOADED),
-        (lambda: page(503), ProbeReason.OVERLOADED),
-        (lambda: page(500), ProbeReason.HTTP_ERROR),
-        (lambda: page(404), ProbeReason.NOT_MCP),
         (lambda: page(200), ProbeReason.NOT_MCP),
         (lambda: hostile.raw(b"SSH-2.0-OpenSSH_9.2\r\n"), ProbeReason.NOT_MCP),
         (lambda: hostile.body(b"", status=307, fields=(("Location", "http://169.254.169.254/"),)), ProbeReason.REDIRECTED),
@@ -137,6 +131,30 @@ async def test_what_goes_wrong_is_one_of_a_few_words(answer: Callable[[], Reply]
     """Nothing that the backend wrote gets out."""
     async with always(answer()) as server:
         assert await looked(backend(server.url)) == Probe(reason)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (302, ProbeReason.REDIRECTED),
+        (400, ProbeReason.HTTP_ERROR),
+        (401, ProbeReason.UNAUTHORIZED),
+        (403, ProbeReason.UNAUTHORIZED),
+        (404, ProbeReason.NOT_MCP),
+        (405, ProbeReason.NOT_MCP),
+        (406, ProbeReason.HTTP_ERROR),
+        (421, ProbeReason.HTTP_ERROR),
+        (429, ProbeReason.OVERLOADED),
+        (500, ProbeReason.HTTP_ERROR),
+        (502, ProbeReason.HTTP_ERROR),
+        (503, ProbeReason.OVERLOADED),
+    ],
+)
+@pytest.mark.parametrize("era", [Era.AUTO, Era.MODERN, Era.LEGACY])
+async def test_an_http_status_is_said_with_its_number(status: int, reason: ProbeReason, era: Era) -> None:
+    """Whichever request it answers: most servers say so to the first, whatever it asks."""
+    async with always(page(status)) as server:
+        assert await looked(backend(server.url, protocol=era)) == Probe(reason, http=status)
 
 
 async def test_a_list_that_exceeds_the_limits_is_said_to() -> None:

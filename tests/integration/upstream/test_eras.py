@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from fakes import hostile
 from fakes.hostile import HostileBackend, Reply, Request
@@ -228,12 +229,15 @@ async def test_http_sse_is_the_last_resort() -> None:
 
 async def test_refusal_of_initialize_is_what_is_told_when_all_fails() -> None:
     """What the configured URL said to an ordinary request says more than that it has no stream either."""
-    async with (
-        HostileBackend(lambda _: hostile.body(b"nothing here", status=404)) as backend,
-        session(backend, pace={"backoff": NEVER}) as run,
-    ):
-        await run.failing("HTTP 404")
-        assert kinds(backend) == ["server/discover", "initialize", "GET"]
+    with capture_logs() as logged:
+        async with (
+            HostileBackend(lambda _: hostile.body(b"nothing here", status=404)) as backend,
+            session(backend, pace={"backoff": NEVER}) as run,
+        ):
+            await run.failing("HTTP 404")
+            assert kinds(backend) == ["server/discover", "initialize", "GET"]
+    hints = [each["advice"] for each in logged if each["event"] == "backend_failing"]
+    assert hints == ["see the path of its address"]
 
 
 async def test_legacy_backend_that_restarts_as_modern_is_found() -> None:

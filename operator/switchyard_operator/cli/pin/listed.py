@@ -15,6 +15,7 @@ from switchyard_sidecar.catalog.definition import Rejection
 from switchyard_sidecar.catalog.filters import passes
 from switchyard_sidecar.catalog.snapshot import Snapshot
 from switchyard_sidecar.protocol.errors import McpError
+from switchyard_sidecar.upstream.advice import advice, status_of
 from switchyard_sidecar.upstream.faults import Fault, reason_of
 from switchyard_sidecar.upstream.glance import glance
 from switchyard_sidecar.upstream.http import HttpPool
@@ -71,7 +72,8 @@ async def _listed(section: Section) -> Listed:
     except TimeoutError:
         raise NotPinnable(f"has not listed its tools within {LOOK_S:.0f} s") from None
     if not isinstance(answer, Snapshot):
-        raise NotPinnable(f"cannot be listed: {reason_of(answer)}")
+        hint = advice(status_of(answer))
+        raise NotPinnable(f"cannot be listed: {reason_of(answer)}" + (f" ({hint})" if hint else ""))
     return _pinnable(section, answer)
 
 

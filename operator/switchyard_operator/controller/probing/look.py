@@ -18,7 +18,8 @@ from switchyard_sidecar.config.model import Backend
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.protocol.versions import Era
 from switchyard_sidecar.upstream import faults
-from switchyard_sidecar.upstream.faults import Fault, Malformed, Refused, Silent, TooLarge
+from switchyard_sidecar.upstream.advice import status_of
+from switchyard_sidecar.upstream.faults import Fault, Malformed, Silent, TooLarge
 from switchyard_sidecar.upstream.glance import glance
 from switchyard_sidecar.upstream.http import HttpPool
 from switchyard_sidecar.upstream.pace import Pace
@@ -39,11 +40,14 @@ _REASONS: Final[Mapping[str, ProbeReason]] = {
     faults.REDIRECTED: ProbeReason.REDIRECTED,
     faults.NO_COMMON_VERSION: ProbeReason.NO_COMMON_VERSION,
     faults.VERSION_REFUSED: ProbeReason.NO_COMMON_VERSION,
-    "HTTP 401": ProbeReason.UNAUTHORIZED,
-    "HTTP 403": ProbeReason.UNAUTHORIZED,
-    "HTTP 429": ProbeReason.OVERLOADED,
-    "HTTP 503": ProbeReason.OVERLOADED,
 }
+_STATUSES: Final[Mapping[int, ProbeReason]] = {
+    **dict.fromkeys(range(300, 400), ProbeReason.REDIRECTED),
+    **dict.fromkeys((401, 403), ProbeReason.UNAUTHORIZED),
+    **dict.fromkeys((429, 503), ProbeReason.OVERLOADED),
+    **dict.fromkeys((404, 405, 410), ProbeReason.NOT_MCP),
+}
+"""Those statuses that say more than that there was an error; the last ones, that something else is there."""
 
 
 async def look(
@@ -55,7 +59,7 @@ async def look(
             try:
                 peer, snapshot = await glance(config, credentials, http, tasks, pace)
             except (Fault, McpError) as error:
-                return Probe(reason_for(error))
+                return Probe(reason_for(error), http=status_of(error))
             return Probe(ProbeReason.ANSWERED, _answer(config, peer, snapshot))
     except TimeoutError:
         return Probe(ProbeReason.TIMED_OUT)
@@ -83,16 +87,14 @@ def reason_for(error: Fault | McpError) -> ProbeReason:
     """What a failure comes to: one of the few words that a status may say."""
     if isinstance(error, Fault) and error.reason in _REASONS:
         return _REASONS[error.reason]
+    if (status := status_of(error)) is not None:
+        return _STATUSES.get(status, ProbeReason.HTTP_ERROR)
     match error:
         case TooLarge():
             return ProbeReason.LIST_TOO_LARGE
         case Silent():
             return ProbeReason.TIMED_OUT
-        case Refused() if faults.is_ambiguous(error.status):
-            return ProbeReason.HTTP_ERROR
-        case Refused() | Malformed() | McpError():
+        case Malformed() | McpError():
             return ProbeReason.NOT_MCP
-        case Fault() if error.reason.startswith("HTTP "):
-            return ProbeReason.HTTP_ERROR
         case _:
             return ProbeReason.CONNECTION_FAILED

@@ -1,9 +1,11 @@
 """What the operator's own look at a backend brought, and when that is believed.
 
 A probe sees a backend from where the operator is, which need not be what sidecars see. Its reasons are a fixed set: nothing
-that a backend answers, but for its name and version, gets into a status. (Of tools, it may name those that the resource pins.)
+that a backend answers, but for its name and version and the number of an HTTP status, gets into a status. (Of tools, it may name those
+that the resource names.)
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -17,6 +19,7 @@ from switchyard_operator.controller.status.conditions import (
     Truth,
     bounded,
 )
+from switchyard_sidecar.upstream.advice import advice
 
 FAILURES_BELIEVED: Final = 3
 """So many probes in a row must fail before a backend counts as unreachable."""
@@ -59,14 +62,15 @@ _SENTENCES: Final[Mapping[ProbeReason, str]] = {
     ProbeReason.CONNECTION_FAILED: "no connection from the operator comes about",
     ProbeReason.TLS_FAILED: "no TLS connection comes about: certificate, name or version do not fit",
     ProbeReason.TIMED_OUT: "does not answer the operator in time",
-    ProbeReason.UNAUTHORIZED: "refuses the operator's request (401 or 403): see spec.auth and spec.headers",
-    ProbeReason.OVERLOADED: "asks for fewer requests (429 or 503)",
+    ProbeReason.UNAUTHORIZED: "refuses the operator's request: see spec.auth and spec.headers",
+    ProbeReason.OVERLOADED: "is overloaded",
     ProbeReason.HTTP_ERROR: "answers the operator with an HTTP error",
     ProbeReason.REDIRECTED: "redirects elsewhere, which is not followed: give the address it redirects to",
     ProbeReason.NOT_MCP: "answers, but not as an MCP server does: see the path of its address",
     ProbeReason.NO_COMMON_VERSION: "speaks no version of MCP that is spoken here",
     ProbeReason.LIST_TOO_LARGE: "has a tool list that exceeds spec.limits",
 }
+_HTTP: Final = re.compile(r"with HTTP (\d{3})\b")
 UNTRIED: Final = frozenset(
     {
         ProbeReason.NOT_PROBED,
@@ -107,6 +111,8 @@ class Probe:
 
     reason: ProbeReason
     answer: Answer | None = None
+    http: int | None = None
+    """The HTTP status that was all of the answer, if one was."""
 
     @property
     def truth(self) -> Truth:
@@ -125,19 +131,30 @@ class Reach:
     """The last answer, kept while the backend does not answer: it says what sidecars go on serving."""
     failures: int = 0
     """Probes that failed since the last that did not."""
+    http: int | None = None
+    """The HTTP status that the reason is about, if it is about one."""
 
     def after(self, probe: Probe) -> Self:
         """What is believed after one more probe. A failure is not believed until it is the third in a row."""
         if probe.truth is not Truth.FALSE:
-            return replace(self, reason=probe.reason, answer=probe.answer, failures=0)
+            return replace(self, reason=probe.reason, answer=probe.answer, failures=0, http=None)
         failures = self.failures + 1
         believed = failures >= FAILURES_BELIEVED or self.condition.status is Truth.FALSE
-        return replace(self, reason=probe.reason if believed else self.reason, failures=failures)
+        if not believed:
+            return replace(self, failures=failures)
+        return replace(self, reason=probe.reason, failures=failures, http=probe.http)
 
     @property
     def condition(self) -> Condition:
         """``Reachable``, as seen from the operator."""
-        return Condition(REACHABLE, Probe(self.reason).truth, self.reason.value, _SENTENCES[self.reason])
+        return Condition(REACHABLE, Probe(self.reason).truth, self.reason.value, self._sentence)
+
+    @property
+    def _sentence(self) -> str:
+        if self.http is None:
+            return _SENTENCES[self.reason]
+        hint = advice(self.http)
+        return f"answers the operator with HTTP {self.http}" + (f": {hint}" if hint else "")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -160,13 +177,16 @@ class Reach:
     @classmethod
     def recalled(cls, status: Mapping[str, Any]) -> Self:
         """What an earlier process believed, as far as the status that it left says so."""
-        reasons = [each.get("reason", "") for each in status.get("conditions") or () if each.get("type") == REACHABLE]
+        told = [each for each in status.get("conditions") or () if each.get("type") == REACHABLE]
         try:
-            reason, answer = ProbeReason(reasons[0]), _answer(status)
+            reason, answer = ProbeReason(told[0].get("reason", "")), _answer(status)
         except (LookupError, ValueError):
             return cls()
         # What did not resolve then may resolve by now.
-        return cls() if reason is ProbeReason.NOT_RESOLVED else cls(reason, answer)
+        if reason is ProbeReason.NOT_RESOLVED:
+            return cls()
+        http = _HTTP.search(told[0].get("message", ""))
+        return cls(reason, answer, http=int(http[1]) if http else None)
 
 
 def _answer(status: Mapping[str, Any]) -> Answer | None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from switchyard_operator.controller.status.conditions import Truth
-from switchyard_operator.controller.status.probed import UNTRIED, Answer, Probe, ProbeReason, Reach
+from switchyard_operator.controller.status.probed import FAILURES_BELIEVED, UNTRIED, Answer, Probe, ProbeReason, Reach
 
 ANSWER = Answer("Legacy", "2025-11-25", False, "jira", "0.9", 7, "cd34")
 ANSWERED = Probe(ProbeReason.ANSWERED, ANSWER)
@@ -44,13 +44,62 @@ def test_every_reason_says_something() -> None:
         assert (Reach(reason).condition.status is Truth.UNKNOWN) == (reason in UNTRIED)
 
 
-@pytest.mark.parametrize("probes", [[], [ANSWERED], [ANSWERED, FAILED, FAILED, FAILED], [FAILED, FAILED, FAILED]])
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        (
+            Probe(ProbeReason.HTTP_ERROR, http=421),
+            (
+                "answers the operator with HTTP 421: it serves other hosts; name one of them in spec.hostHeader, or have the server "
+                "allow the one of its address"
+            ),
+        ),
+        (
+            Probe(ProbeReason.UNAUTHORIZED, http=401),
+            "answers the operator with HTTP 401: see spec.auth and spec.headers",
+        ),
+        (
+            Probe(ProbeReason.UNAUTHORIZED, http=403),
+            (
+                "answers the operator with HTTP 403: see spec.auth and spec.headers, and spec.hostHeader where the server allows "
+                "certain hosts only"
+            ),
+        ),
+        (Probe(ProbeReason.NOT_MCP, http=404), "answers the operator with HTTP 404: see the path of its address"),
+        (
+            Probe(ProbeReason.REDIRECTED, http=301),
+            (
+                "answers the operator with HTTP 301: redirects are followed within its origin, and as 307 or 308 alone: give the "
+                "address that it leads to"
+            ),
+        ),
+        (Probe(ProbeReason.HTTP_ERROR, http=500), "answers the operator with HTTP 500"),
+    ],
+)
+def test_an_http_status_is_said_with_where_to_look(probe: Probe, said: str) -> None:
+    """Once it is believed, and not any more when something else is."""
+    reach = Reach().after(probe).after(probe)
+    assert "HTTP" not in reach.condition.message
+    reach = reach.after(probe)
+    assert (reach.condition.reason, reach.condition.message) == (probe.reason.value, said)
+    for other in (ANSWERED, FAILED, UNASKED):
+        assert "HTTP" not in reach.after(other).condition.message
+
+
+MISDIRECTED = Probe(ProbeReason.HTTP_ERROR, http=421)
+
+
+@pytest.mark.parametrize(
+    "probes",
+    [[], [ANSWERED], [ANSWERED, FAILED, FAILED, FAILED], [FAILED, FAILED, FAILED], [MISDIRECTED] * FAILURES_BELIEVED],
+)
 def test_the_next_process_believes_what_the_status_says(probes: list[Probe]) -> None:
     """So that a restart of the operator changes no status."""
     reach = Reach()
     for each in probes:
         reach = reach.after(each)
-    stored = {**reach.facts, "conditions": [{"type": "Reachable", "reason": reach.condition.reason}]}
+    told = {"type": "Reachable", "reason": reach.condition.reason, "message": reach.condition.message}
+    stored = {**reach.facts, "conditions": [told]}
     recalled = Reach.recalled(json.loads(json.dumps(stored)))
     assert (recalled.condition, recalled.facts) == (reach.condition, reach.facts)
 
