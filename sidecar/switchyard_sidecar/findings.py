@@ -10,7 +10,7 @@ from typing import Any, Final
 import structlog
 
 from switchyard_sidecar.catalog.catalog import Catalog
-from switchyard_sidecar.catalog.lookalikes import Lookalike
+from switchyard_sidecar.catalog.lookalikes import LEGIBLE, Lookalike
 from switchyard_sidecar.catalog.pins import Comparison
 from switchyard_sidecar.config.model import AuthType
 
@@ -41,9 +41,7 @@ class Findings:
         new = [each for each in after.lookalikes if each not in self._alike]
         for each in new[:MAX_NAMED]:
             is_own = any(name in after.routes and after.routes[name].backend in own for name in each.names)
-            log.warning(
-                "names_look_alike", kind=each.kind, names=each.names[:MAX_NAMED], **_of(lane if is_own else None)
-            )
+            log.warning("names_look_alike", kind=each.kind, names=_named(each.names), **_of(lane if is_own else None))
         self._alike |= dict.fromkeys(new)
         for oldest in list(self._alike)[: max(0, len(self._alike) - MAX_KEPT)]:
             del self._alike[oldest]
@@ -57,6 +55,11 @@ def _say_compared(backend: str, found: Comparison, lane: int | None) -> None:
         log.info("pins_agree", backend=backend, **_of(lane), tools=found.agreed)
 
 
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    """Some of these, each as far as a person reads it: they are backends' words, and may be of any length."""
+    return tuple(each[:LEGIBLE] for each in names[:MAX_NAMED])
+
+
 def _of(lane: int | None) -> dict[str, int]:
     """Which lane something was found in, where it is of what that lane's caller alone is shown."""
     return {} if lane is None else {"lane": lane}
@@ -64,5 +67,5 @@ def _of(lane: int | None) -> dict[str, int]:
 
 def _counted(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What there is of these, by name and, where there are more than are named, by number."""
-    named: dict[str, Any] = {key: list(each[:MAX_NAMED]) for key, each in names.items() if each}
+    named: dict[str, Any] = {key: list(_named(each)) for key, each in names.items() if each}
     return named | {f"{key}_total": len(each) for key, each in names.items() if len(each) > MAX_NAMED}

@@ -49,6 +49,14 @@ def test_of_many_names_the_first_are_said_and_all_are_counted() -> None:
     assert (line["unpinned"], line["unpinned_total"]) == ([f"x{number:02}" for number in range(20)], 30)
 
 
+def test_long_names_are_cut() -> None:
+    """They are backends' words: a line is short, whatever these call their tools."""
+    long = "x" * 5000 + "y"
+    with capture_logs() as logged:
+        Findings().say(NOTHING, build(PINNED, views(gh=["a", f"{long}\u200b", f"\u200b{long}"])))
+    assert max(len(name) for line in logged for name in line.get("unpinned", line.get("names"))) == 128
+
+
 def alike(*names: str, config: GatewayConfig = BARE) -> Catalog:
     return build(config, views(gh=names))
 

@@ -9,6 +9,9 @@ What is found:
    restrictive). Words, not names: a backend's prefix may be written otherwise than its tools.
 4. *Invisible*: a name with characters that are not shown.
 
+Of a name only its beginning is looked at (:data:`LEGIBLE`), and a longer one is compared with none: what a backend calls its tools has no
+limit, and nobody reads that far.
+
 Two names are alike that are the same after folding, or the same in shape. Most names are what they are compared by, so that only the
 others are kept, for each backend once (:class:`Looks`); a catalog of many backends costs a few operations on sets.
 """
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["Case", "Shape", "MixedScripts", "Invisible"]
 
+LEGIBLE: Final = 128
+"""Characters of a name that are looked at: as many as MCP recommends for a whole one (2026-07-28, ``server/tools``)."""
 _ODD: Final = re.compile(r"[A-Z01|]|rn|[^\x00-\x7f]")
 """Without any of these, a name is what it is compared by."""
 _LATIN: Final = {ord(character): text for text, characters in LOOK_LIKE.items() for character in characters}
@@ -69,10 +74,13 @@ class Looks:
         several: set[str] = set()
         odd: list[Lookalike] = []
         for name in names:
-            if _ODD.search(name) is None:
+            legible = name[:LEGIBLE]
+            if _ODD.search(legible) is None:
                 continue
-            if not name.isascii():
-                odd += _odd(name)
+            if not legible.isascii():
+                odd += (Lookalike(kind, (name,)) for kind in _oddities(legible))
+            if len(name) > LEGIBLE:
+                continue
             folded, shape = _fold(name), _shape(name)
             for key in (folded,) if folded == shape else (folded, shape):
                 if key in kept:
@@ -143,11 +151,11 @@ def _kind(group: tuple[str, ...]) -> Kind:
     return "Shape" if len({unicodedata.normalize("NFKC", name).casefold() for name in group}) > 1 else "Case"
 
 
-def _odd(name: str) -> Iterator[Lookalike]:
+def _oddities(name: str) -> Iterator[Kind]:
     if any(_is_mixed(word) for word in _WORD.findall(unicodedata.normalize("NFKC", name))):
-        yield Lookalike("MixedScripts", (name,))
+        yield "MixedScripts"
     if _INVISIBLE.search(name) is not None:
-        yield Lookalike("Invisible", (name,))
+        yield "Invisible"
 
 
 def _is_mixed(word: str) -> bool:

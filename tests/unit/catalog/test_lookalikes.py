@@ -77,6 +77,22 @@ def test_what_is_told_apart_is_not_reported(names: list[str]) -> None:
     assert found(*names) == []
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        pytest.param(["x" * 128, "X" * 128], [("Case", "X" * 128, "x" * 128)], id="as long as names are"),
+        pytest.param(["x" * 129, "X" * 129], [], id="longer"),
+        pytest.param(
+            ["x" * 127 + "\u200bx"], [("Invisible", "x" * 127 + "\u200bx")], id="the beginning of a longer one"
+        ),
+        pytest.param(["x" * 128 + "\u200b", "x" * 128 + "\u0430"], [], id="and its end"),
+    ],
+)
+def test_of_a_long_name_the_beginning_is_looked_at(names: list[str], expected: list[tuple[str, ...]]) -> None:
+    """A backend that gives its tools names of megabytes holds up nobody."""
+    assert found(*names) == expected
+
+
 def test_a_catalog_reports_and_changes_nothing() -> None:
     """Both names are listed and lead to their own tools."""
     catalog = build(gateway({"gh": "", "jira": ""}), views(gh=["search"], jira=["Search"]))

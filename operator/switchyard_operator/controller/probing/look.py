@@ -60,7 +60,8 @@ async def look(
                 peer, snapshot = await glance(config, credentials, http, tasks, pace)
             except (Fault, McpError) as error:
                 return Probe(reason_for(error), http=status_of(error))
-            return Probe(ProbeReason.ANSWERED, _answer(config, peer, snapshot))
+            # In a thread, so that a list of many thousand tools holds up no other work.
+            return Probe(ProbeReason.ANSWERED, await asyncio.to_thread(_answer, config, peer, snapshot))
     except TimeoutError:
         return Probe(ProbeReason.TIMED_OUT)
 
