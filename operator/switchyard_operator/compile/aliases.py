@@ -8,6 +8,7 @@ from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.fields import FieldPath
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key, Ref
+from switchyard_operator.compile.grants import not_found
 from switchyard_operator.compile.members import members
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
@@ -80,6 +81,13 @@ def lost(alias: MCPToolAlias, gateway: Key, winner: Key) -> Report:
 def not_included(alias: MCPToolAlias, gateway: Key) -> Report:
     """Says that a gateway which the alias names does not include its backend."""
     message = f"gateway {gateway} does not include backend {target(alias)}; the alias has no effect there"
+    return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_FOUND, message)
+
+
+def no_backend(alias: MCPToolAlias, gateway: Key) -> Report:
+    """Says that a gateway includes a backend that does not exist, or that it may not use: which of the two is not said."""
+    message = not_found(target(alias), gateway.namespace)
+    message += f", as gateway {gateway} includes it; the alias takes effect when there is one"
     return _on(alias, ("spec", "backendRef"), Reason.BACKEND_NOT_FOUND, message)
 
 

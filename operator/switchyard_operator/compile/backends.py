@@ -14,7 +14,7 @@ from switchyard_operator.api.gateway import BackendEntry
 from switchyard_operator.api.resource import Key, Ref
 from switchyard_operator.api.tool_filter import ToolFilter
 from switchyard_operator.compile.credentials import Credentials, Material, Unresolved
-from switchyard_operator.compile.grants import admits, labels_unknown, withholds_credentials
+from switchyard_operator.compile.grants import admits, labels_unknown, not_found, withholds_credentials
 from switchyard_operator.compile.members import Member
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
@@ -108,10 +108,7 @@ class BackendCompiler:
         return self._permitted(member, prefix, backend)
 
     def _not_found(self, member: Member, prefix: str | None, backend: MCPBackend | None) -> Section:
-        message = f"there is no MCPBackend {member.key}"
-        if member.key.namespace != self.gateway.namespace:
-            # The same words whether it is absent or not permitted: one must not learn here what exists elsewhere.
-            message += f" that admits namespace {self.gateway.namespace} (spec.allowedNamespaces of the backend)"
+        message = not_found(member.key, self.gateway.namespace)
         reports = [self._on_gateway(member, Reason.BACKEND_NOT_FOUND, message)]
         if backend is not None and labels_unknown(backend, self.gateway.namespace, self.objects):
             message = (

@@ -1,6 +1,7 @@
 """Whether a gateway may use a backend of another namespace. The backend's owner consents; unknown means no."""
 
 from switchyard_operator.api.backend import MCPBackend
+from switchyard_operator.api.resource import Key
 from switchyard_operator.compile.objects import Objects
 
 
@@ -11,6 +12,15 @@ def admits(backend: MCPBackend, namespace: str, objects: Objects) -> bool:
         return True
     known = objects.namespaces.get(namespace)
     return allowed.selector is not None and known is not None and allowed.selector.matches(known.labels)
+
+
+def not_found(backend: Key, namespace: str) -> str:
+    """Says to ``namespace`` that there is no such backend for it."""
+    message = f"there is no MCPBackend {backend}"
+    if backend.namespace == namespace:
+        return message
+    # The same words whether it is absent or not permitted: one must not learn here what exists elsewhere.
+    return f"{message} that admits namespace {namespace} (spec.allowedNamespaces of the backend)"
 
 
 def labels_unknown(backend: MCPBackend, namespace: str, objects: Objects) -> bool:

@@ -96,8 +96,8 @@ class Graph:
         aliases = self._objects.aliases.within(gateway.namespace)
         if before is None:
             return {key for key, alias in aliases.items() if _may_mean(alias, gateway)}
-        moved = {key for key, _ in before.aliases.items() ^ after.aliases.items()} | (before.idle ^ after.idle)
-        return moved & aliases.keys()
+        moved = (before.aliases.items() ^ after.aliases.items()) | (before.idle.items() ^ after.idle.items())
+        return {key for key, _ in moved} & aliases.keys()
 
     def gateways_of(self, backend: Key) -> set[Key]:
         """The gateways that use a backend, or would if they might."""

@@ -21,6 +21,7 @@ from switchyard_operator.controller.status.alias import assess_alias, standings
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.conditions import READY, Truth
 from switchyard_operator.controller.status.deployment import Standing
 from switchyard_operator.controller.status.gateway import PodCounts, assess_gateway
 from switchyard_operator.controller.status.probed import Answer, Reach
@@ -81,6 +82,7 @@ class Statuses:
             return
         composed, tools, sidecars = outcome.composition, None, Sidecars()
         if item.model is not None:
+            composed = replace(composed, at_fault=self._as_told(key, composed.at_fault))
             if hidden := await self._hidden(item.model):
                 composed = replace(composed, reports=knowing(composed.reports, item.model, self._store.objects, hidden))
             if self._store.gateways.get(key) is not item or self._outcomes.get(key) is not outcome:
@@ -101,6 +103,10 @@ class Statuses:
             return  # changed meanwhile, which is work of its own
         assessment = assess_backend(item, self._store.objects, self._reach(item), hidden)
         await self._write(Work(Task.BACKEND_STATUS, key), BACKENDS, item, assessment)
+        if assessment.refusal is not None and assessment.refusal != _refusal(item):
+            for gateway, outcome in self._outcomes.items():
+                if gateway.namespace == key.namespace and key in outcome.composition.at_fault:
+                    self._due(Work(Task.GATEWAY_STATUS, gateway), 0.0)
 
     async def alias(self, key: Key) -> None:
         """The status of an alias."""
@@ -113,6 +119,18 @@ class Statuses:
             self._held_back.setdefault(key.namespace, set()).add(key)
             return
         await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+
+    def _as_told(self, gateway: Key, at_fault: Mapping[Key, str]) -> dict[Key, str]:
+        """Why backends are left out, in the word of their own statuses, which know more.
+
+        Not of other namespaces' backends: which Secrets there are is nothing to be learnt elsewhere.
+        """
+        told = dict(at_fault)
+        for key in at_fault:
+            item = self._store.backends.get(key) if key.namespace == gateway.namespace else None
+            if item is not None and (reason := _refusal(item)) is not None:
+                told[key] = reason
+        return told
 
     def _is_known(self, item: Item[MCPGateway], deployed: Deployed | None) -> bool:
         """Whether the gateway's Deployment, where it is to have one, was looked at as the gateway is now."""
@@ -147,3 +165,11 @@ class Statuses:
         again_s = await self._writer.write(resource, item, assessment)
         if again_s is not None:
             self._due(work, again_s)
+
+
+def _refusal(item: Item[MCPBackend]) -> str | None:
+    """Why the backend is not ready, as its stored status says of it as it is now; ``None``: it is, or nothing is said."""
+    if item.status.get("observedGeneration") != item.generation:
+        return None
+    stored = item.status.get("conditions") or ()
+    return next((each["reason"] for each in stored if each["type"] == READY and each["status"] == Truth.FALSE), None)

@@ -11,11 +11,12 @@ from switchyard_operator.api.status import MAX_CONFLICTS
 from switchyard_operator.compile.aliases import (
     gateway_not_found,
     lost,
+    no_backend,
     no_gateway,
     not_included,
     not_served,
 )
-from switchyard_operator.compile.reports import Report
+from switchyard_operator.compile.reports import Reason, Report
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
 from switchyard_operator.controller.status.composition import Composition
@@ -30,8 +31,10 @@ class Stand(Enum):
     """Another alias has the name."""
     NOT_INCLUDED = "not included"
     """The gateway does not include the backend."""
+    NO_BACKEND = "no backend"
+    """The gateway includes the backend, which does not exist or does not admit the namespace."""
     NOT_SERVED = "not served"
-    """The gateway includes the backend, and leaves it out."""
+    """The gateway includes the backend, and leaves it out for another reason."""
     NOT_FOUND = "not found"
     """There is no such gateway."""
 
@@ -66,11 +69,18 @@ def standings(
             return None
         if alias.key in composed.aliases:
             winner = composed.aliases[alias.key]
-            alone = Stand.NOT_SERVED if alias.key in composed.idle else Stand.ACTS
+            alone = _alone(composed.idle.get(alias.key))
             found.append(Standing(key, alone if winner is None else Stand.LOST, winner))
         elif named is not None:
             found.append(Standing(key, Stand.NOT_INCLUDED))
     return tuple(found)
+
+
+def _alone(left_out: str | None) -> Stand:
+    """How an alias stands that has its name for itself; ``left_out``: why its backend is."""
+    if left_out is None:
+        return Stand.ACTS
+    return Stand.NO_BACKEND if left_out == Reason.BACKEND_NOT_FOUND else Stand.NOT_SERVED
 
 
 def assess_alias(item: Item[MCPToolAlias], found: Sequence[Standing]) -> Assessment:
@@ -90,6 +100,8 @@ def _reports(alias: MCPToolAlias, found: Sequence[Standing]) -> Iterator[Report]
                 yield lost(alias, gateway, winner)
             case Standing(gateway, Stand.NOT_INCLUDED):
                 yield not_included(alias, gateway)
+            case Standing(gateway, Stand.NO_BACKEND):
+                yield no_backend(alias, gateway)
             case Standing(gateway, Stand.NOT_SERVED):
                 yield not_served(alias, gateway)
             case Standing(gateway, Stand.NOT_FOUND):

@@ -44,6 +44,13 @@ class Assessment:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The other fields of its status, as stored."""
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the object is not ready; ``None``: it is, or nobody knows."""
+        return next(
+            (each.reason for each in self.conditions if each.type == READY and each.status is Truth.FALSE), None
+        )
+
     def status(self, generation: int, stored: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         """The status to store, given what is stored."""
         conditions = dated(self.conditions, generation, stored.get("conditions") or (), now)

@@ -24,7 +24,9 @@ class Composition:
     """What compiling made of a gateway, as far as statuses tell of it."""
 
     reports: tuple[Report, ...] = ()
-    """About the gateway itself, and about backends of it that are left out for a fault of their own."""
+    """About the gateway itself."""
+    at_fault: Mapping[Key, str] = field(default_factory=dict)
+    """Why backends are left out of which no report tells, since the fault is their own."""
     closed: bool = False
     """Nobody is let in, since nothing of ``spec.auth`` resolves."""
     backends: int = 0
@@ -33,8 +35,8 @@ class Composition:
     aliases: Mapping[Key, Key | None] = field(default_factory=dict)
     """The aliases that are meant for the gateway and whose backend it includes, each with the one that has its name; ``None``:
     it has it itself."""
-    idle: frozenset[Key] = frozenset()
-    """Of these, aliases whose backend is left out."""
+    idle: Mapping[Key, str] = field(default_factory=dict)
+    """Of these, aliases whose backend is left out, and why it is."""
     conflicts: tuple[Report, ...] = ()
     """The first claims of more than one object to one name, whatever object they are reported on."""
 
@@ -47,28 +49,32 @@ class Composition:
     def of(cls, compiled: CompiledGateway) -> "Composition":
         """What to keep of a compiled gateway."""
         declared = compiled.config
-        left_out = frozenset(
-            Key(each.namespace, each.name) for each in declared.backends if each.unresolved is not None
-        )
-        idle = set(map(str, left_out))
+        why = {
+            Key(each.namespace, each.name): each.unresolved for each in declared.backends if each.unresolved is not None
+        }
+        idle = {str(key): reason for key, reason in why.items()}
         gateway = Ref("MCPGateway", declared.namespace, declared.name)
         return cls(
-            reports=(*(each for each in compiled.reports if each.object == gateway), *_at_fault(gateway, declared)),
+            reports=tuple(each for each in compiled.reports if each.object == gateway),
+            at_fault={key: reason for key, reason in why.items() if reason not in _TOLD_OF_GATEWAYS},
             closed=admits_nobody(declared.authentication),
             backends=len(declared.backends),
-            left_out=left_out,
+            left_out=frozenset(why),
             aliases=_standings(declared.aliases),
-            idle=frozenset(Key(each.namespace, each.name) for each in declared.aliases if each.backend in idle),
+            idle={
+                Key(each.namespace, each.name): idle[each.backend] for each in declared.aliases if each.backend in idle
+            },
             conflicts=tuple(islice((each for each in compiled.reports if each.reason in _CONFLICTS), MAX_CONFLICTS)),
         )
 
 
-def _at_fault(gateway: Ref, declared: config.GatewayConfig) -> Iterator[Report]:
+def left_out(gateway: Key, at_fault: Mapping[Key, str]) -> Iterator[Report]:
     """Says of which backends the cause is told in their own status."""
-    for each in declared.backends:
-        if each.unresolved is not None and each.unresolved not in _TOLD_OF_GATEWAYS:
-            message = f"backend {each.id} is left out ({each.unresolved}); its status says more"
-            yield Report(Severity.ERROR, gateway, ("spec", "backends"), Reason.BACKEND_NOT_RESOLVED, message)
+    for key, reason in at_fault.items():
+        message = f"backend {key} is left out ({reason}); its status says more"
+        yield Report(
+            Severity.ERROR, Ref("MCPGateway", *gateway), ("spec", "backends"), Reason.BACKEND_NOT_RESOLVED, message
+        )
 
 
 def _standings(aliases: tuple[config.Alias, ...]) -> dict[Key, Key | None]:

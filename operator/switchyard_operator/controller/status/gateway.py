@@ -7,7 +7,7 @@ from typing import Any, Final
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
-from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.composition import Composition, left_out
 from switchyard_operator.controller.status.conditions import (
     PROGRAMMED,
     READY,
@@ -81,8 +81,9 @@ def assess_gateway(
     Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
     are told of an error otherwise, as they are when there is none.
     """
-    valid = accepted(item.faults, composed.reports)
-    references = resolved(item.faults, composed.reports)
+    reports = (*composed.reports, *left_out(item.key, composed.at_fault))
+    valid = accepted(item.faults, reports)
+    references = resolved(item.faults, reports)
     programmed = _programmed(writing, standing, composed)
     available = standing.available() if standing is not None and standing.is_placed else None
     degraded = (
@@ -99,11 +100,11 @@ def assess_gateway(
     if valid.status is not Truth.TRUE:
         progress = Progress.STUCK
     elif programmed.reason == NOBODY_ADMITTED:
-        progress = outlook(item.faults, composed.reports)
+        progress = outlook(item.faults, reports)
     elif programmed.status is not Truth.TRUE:
         progress = Progress.WAITING if _is_tried_again(writing, standing) else Progress.STUCK
     else:
-        progress = Progress.DONE if degraded else outlook(item.faults, composed.reports)
+        progress = Progress.DONE if degraded else outlook(item.faults, reports)
     if progress is Progress.DONE and standing is not None:
         progress = standing.progress()
         if progress is not Progress.DONE and ready.status is Truth.TRUE:

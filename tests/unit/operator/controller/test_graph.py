@@ -264,7 +264,12 @@ ONE, OTHER = Key("a", "one-only"), Key("a", "to-x")
         (Composition(aliases={ONE: None}), Composition(aliases={ONE: None}), set()),
         (Composition(aliases={ONE: None}), Composition(aliases={ONE: OTHER, OTHER: None}), {ONE, OTHER}),
         (Composition(aliases={ONE: None, OTHER: ONE}), Composition(aliases={ONE: None}), {OTHER}),
-        (Composition(aliases={ONE: None}), Composition(aliases={ONE: None}, idle=frozenset({ONE})), {ONE}),
+        (Composition(aliases={ONE: None}), Composition(aliases={ONE: None}, idle={ONE: "SecretNotFound"}), {ONE}),
+        (
+            Composition(aliases={ONE: None}, idle={ONE: "BackendNotFound"}),
+            Composition(aliases={ONE: None}, idle={ONE: "SecretNotFound"}),
+            {ONE},
+        ),
         (Composition(aliases={Key("a", "gone"): None}), Composition(), set()),
     ],
 )

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from switchyard_operator.api.alias import MCPToolAlias
+from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import CompiledGateway
 from switchyard_operator.controller.status.alias import Stand, Standing, assess_alias, standings
@@ -19,6 +20,9 @@ ACTS, LOST = Standing(MAIN, Stand.ACTS), Standing(OTHER, Stand.LOST, OLDER)
 
 def one(**spec: Any) -> MCPToolAlias:
     return alias("find", "github", "search", "find_repo", **spec)
+
+
+FOREIGN = alias("find", "tools/github", "search", "find_repo")
 
 
 def named(*names: str) -> MCPToolAlias:
@@ -87,6 +91,19 @@ def named(*names: str) -> MCPToolAlias:
             (1, 0, 0),
             "InProgress",
             id="its backend is left out",
+        ),
+        pytest.param(
+            one(),
+            [Standing(MAIN, Stand.NO_BACKEND)],
+            [
+                "Accepted=True Accepted",
+                "ResolvedRefs=False BackendNotFound",
+                "Reconciling=True BackendNotFound",
+                "Ready=False BackendNotFound",
+            ],
+            (1, 0, 0),
+            "InProgress",
+            id="its backend is gone, or does not admit the namespace",
         ),
         pytest.param(
             named("other"),
@@ -173,12 +190,25 @@ def without_backend(*aliases: MCPToolAlias) -> Composition:
     return Composition.of(compiled(gateway("github"), *aliases))
 
 
+def at_fault(*aliases: MCPToolAlias) -> Composition:
+    auth = {"type": "Bearer", "secretKeyRef": {"name": "gh", "key": "token"}}
+    return Composition.of(compiled(gateway("github"), backend("github", auth=auth), *aliases))
+
+
+def foreign(*backends: MCPBackend) -> Composition:
+    entry = {"name": "github", "namespace": "tools"}
+    return Composition.of(compiled(gateway(entry), *backends, FOREIGN))
+
+
 @pytest.mark.parametrize(
     ("declared", "compositions", "found"),
     [
         (one(), {MAIN: composed(one())}, [(MAIN, Stand.ACTS, None)]),
         (one(), {MAIN: composed(one(), alias("a-first", "github", "x", "find_repo"))}, [(MAIN, Stand.LOST, "a-first")]),
-        (one(), {MAIN: without_backend(one())}, [(MAIN, Stand.NOT_SERVED, None)]),
+        (one(), {MAIN: without_backend(one())}, [(MAIN, Stand.NO_BACKEND, None)]),
+        (one(), {MAIN: at_fault(one())}, [(MAIN, Stand.NOT_SERVED, None)]),
+        (FOREIGN, {MAIN: foreign()}, [(MAIN, Stand.NO_BACKEND, None)]),
+        (FOREIGN, {MAIN: foreign(backend("github", "tools"))}, [(MAIN, Stand.NO_BACKEND, None)]),
         (one(), {MAIN: composed(one(), on="jira")}, []),
         (named("main"), {MAIN: composed(one(), on="jira")}, [(MAIN, Stand.NOT_INCLUDED, None)]),
         (
@@ -202,9 +232,19 @@ def test_how_an_alias_stands_is_read_off_compiled_gateways(
     assert (list(shown) if shown is not None else None) == found
 
 
+def test_whether_a_backend_of_elsewhere_exists_is_not_said() -> None:
+    """In the words that the gateway's owner is given."""
+    assessment = assess_alias(held(FOREIGN), [Standing(MAIN, Stand.NO_BACKEND)])
+    assert message(assessment, "Ready") == (
+        "spec.backendRef: there is no MCPBackend tools/github that admits namespace agents (spec.allowedNamespaces of the "
+        "backend), as gateway agents/main includes it; the alias takes effect when there is one"
+    )
+
+
 def test_a_compiled_gateway_is_kept_in_few_words() -> None:
     """A thousand configs of five hundred backends do not fit into memory."""
     result: CompiledGateway = compiled(gateway("github", "gone"), backend("github"), one())
     kept = Composition.of(result)
     assert (kept.backends, kept.resolved, kept.aliases) == (2, 1, {Key("agents", "find"): None})
     assert [str(each.reason) for each in kept.reports] == ["BackendNotFound"]
+    assert (kept.at_fault, kept.idle) == ({}, {})

@@ -25,6 +25,7 @@ SPECS: dict[Resource, tuple[str, dict[str, Any]]] = {
     GATEWAYS: ("main", {"backends": [{"name": "github"}]}),
     ALIASES: ("find", {"backendRef": {"name": "github"}, "tool": "search", "alias": "find"}),
 }
+SHARED = {"from": "All", "credentials": "Share"}
 ANSWERED = Reach(ProbeReason.ANSWERED, Answer("Modern", "2026-07-28", True, "GitHub", "1", 40, "ab"))
 
 
@@ -55,12 +56,12 @@ class Controller:
         for resource in SPECS:
             self.declare(resource)
 
-    def declare(self, resource: Resource, generation: int = 1, **more: Any) -> None:
+    def declare(self, resource: Resource, generation: int = 1, namespace: str = "agents", **more: Any) -> None:
         """An object, or a new generation of it with more in its spec."""
         self.version += 1
         name, spec = SPECS[resource]
         spec = self.specs[resource] = spec | more
-        metadata = {"namespace": "agents", "name": name, "uid": f"uid-{name}", "generation": generation}
+        metadata = {"namespace": namespace, "name": name, "uid": f"uid-{name}", "generation": generation}
         metadata["resourceVersion"] = str(self.version)
         self.store.event(resource, "MODIFIED", {"metadata": metadata, "spec": spec})
 
@@ -96,6 +97,12 @@ class Controller:
         item = self.store.shelf(resource).get(Key("agents", SPECS[resource][0]))
         assert item is not None
         return item.status
+
+    def message(self, resource: Resource) -> str:
+        """What ``Ready`` says."""
+        (found,) = (each["message"] for each in self.status(resource)["conditions"] if each["type"] == "Ready")
+        assert isinstance(found, str)
+        return found
 
 
 async def test_nothing_is_said_of_a_gateway_that_was_not_compiled_as_it_is() -> None:
@@ -169,6 +176,47 @@ async def test_a_secret_that_is_not_seen_is_asked_for(hidden: set[Key], reason: 
     controller.declare(BACKENDS, generation=2, auth=auth)
     await controller.statuses.backend(GITHUB)
     assert [each["reason"] for each in controller.status(BACKENDS)["conditions"] if each["type"] == "Ready"] == [reason]
+
+
+BEARER = {"type": "Bearer", "secretKeyRef": {"name": "gh", "key": "token"}}
+
+
+async def test_a_gateway_says_of_a_backend_at_fault_what_the_backend_says() -> None:
+    """Compiling does not know of Secrets without the label; the backend's status does."""
+    controller = Controller()
+    controller.hidden = {Key("agents", "gh")}
+    controller.declare(BACKENDS, generation=2, auth=BEARER)
+    controller.compile()
+    await controller.statuses.backend(GITHUB)
+    await controller.statuses.gateway(MAIN)
+    assert "backend agents/github is left out (SecretNotLabelled); its status says more" in controller.message(GATEWAYS)
+
+
+async def test_a_gateway_is_looked_at_again_when_a_backend_at_fault_says_something_else() -> None:
+    """Whichever of the two statuses was written first; once for each change."""
+    controller = Controller()
+    controller.hidden = {Key("agents", "gh")}
+    controller.declare(BACKENDS, generation=2, auth=BEARER)
+    controller.compile()
+    await controller.statuses.gateway(MAIN)
+    assert "left out (SecretNotFound)" in controller.message(GATEWAYS)
+    await controller.statuses.backend(GITHUB)
+    assert controller.due == [(Work(Task.GATEWAY_STATUS, MAIN), 0.0)]
+    await controller.statuses.backend(GITHUB)
+    assert len(controller.due) == 1
+
+
+async def test_which_secrets_there_are_is_not_said_elsewhere() -> None:
+    """A gateway of another namespace is told what compiling finds, whatever the backend's owner is told."""
+    controller = Controller()
+    controller.hidden = {Key("tools", "gh")}
+    controller.declare(BACKENDS, generation=2, namespace="tools", auth=BEARER, allowedNamespaces=SHARED)
+    controller.declare(GATEWAYS, generation=2, backends=[{"name": "github", "namespace": "tools"}])
+    controller.compile(generation=2)
+    await controller.statuses.backend(Key("tools", "github"))
+    await controller.statuses.gateway(MAIN)
+    assert "backend tools/github is left out (SecretNotFound); its status says more" in controller.message(GATEWAYS)
+    assert controller.due == []
 
 
 async def test_what_has_to_wait_is_due_later() -> None:
