@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, cast
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import msgspec
 
@@ -123,14 +123,17 @@ class Service:
         return self._writer(seen, era).write(request_id, cursor, lane.ttl_ms())
 
     def again(self, caller: Caller, era: Era) -> Again | None:
-        """How to answer ``tools/list`` once more, from what the caller sees then; ``None``: it has to be found out anew."""
+        """How to answer ``tools/list`` once more, from what the caller sees then; ``None``: it has to be found out anew.
+
+        It keeps nothing of what is seen: that ends with the lane, however long the request is remembered.
+        """
         try:
-            return partial(self._list_again, caller, self.outlook(caller), era)
+            return partial(self._list_again, caller, ref(self.outlook(caller)), era)
         except Overloaded:
             return None
 
     def _list_again(
-        self, caller: Caller, outlook: Outlook, era: Era, request_id: bytes, most_bytes: int
+        self, caller: Caller, known: ReferenceType[Outlook], era: Era, request_id: bytes, most_bytes: int
     ) -> tuple[bytes, ...] | None:
         """Answer and count it, if that takes neither waiting nor more than ``most_bytes``, and the caller sees by this still."""
         started = time.monotonic()
@@ -138,7 +141,8 @@ class Service:
             lane = self.gateway.lane(caller)
         except Overloaded:
             return None
-        if lane is not outlook.lane or (seen := outlook.warm()) is None:
+        outlook = known()
+        if outlook is None or lane is not outlook.lane or (seen := outlook.warm()) is None:
             return None
         body = self._writer(seen, era).write(request_id, None, lane.ttl_ms())
         if sum(map(len, body)) > most_bytes:

@@ -64,6 +64,8 @@ class RunningBackend:
         """Whether it was let go, and lives on for its calls alone."""
         self._tasks = tasks
         self._task = tasks.start(_supervised(session), f"backend {session.config.id}")
+        self.settling: asyncio.TimerHandle | None = None
+        """What happens when its first list timeout has passed; it is of no use, and must not be kept for that, once it was let go."""
         self._calls = 0
         self._followers = 0
         self._fetch: asyncio.Task[None] | None = None
@@ -107,6 +109,8 @@ class RunningBackend:
         """End the session once the calls it still carries have ended."""
         self.retired = True
         self.session.interested = False
+        if self.settling is not None:
+            self.settling.cancel()
         if not self._calls:
             self._task.cancel()
 
@@ -175,7 +179,7 @@ class Backends:
         # The first list timeout settles what waited for this backend: names of lower backends, an old snapshot.
         budget_s = backend.config.timeouts.list_ms / 1000
         loop = asyncio.get_running_loop()
-        loop.call_later(budget_s, self._settle, running, backend.fate is Fate.REPLACE)
+        running.settling = loop.call_later(budget_s, self._settle, running, backend.fate is Fate.REPLACE)
         return running
 
     def _settle(self, running: RunningBackend, replaced: bool) -> None:
@@ -194,11 +198,14 @@ async def _until(fetch: "asyncio.Task[None]", deadline: float) -> None:
 
 async def _supervised(session: BackendSession) -> None:
     task = cast("asyncio.Task[object]", asyncio.current_task())
-    while True:
-        try:
-            await session.run()
-        except Exception:
-            log.exception("backend_task_failed", **session.about)
-            if task.cancelling():  # it failed at its end
-                return
-        await asyncio.sleep(RESTART_S)
+    try:
+        while True:
+            try:
+                await session.run()
+            except Exception:
+                log.exception("backend_task_failed", **session.about)
+                if task.cancelling():  # it failed at its end
+                    return
+            await asyncio.sleep(RESTART_S)
+    finally:
+        session.let_go()

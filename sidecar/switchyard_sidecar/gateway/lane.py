@@ -199,6 +199,11 @@ class Lane:
         else:
             self._due = True
 
+    def let_go(self, catalog: Catalog) -> None:
+        """Keep nothing of its own: it is over. Whoever still holds it begins anew, with ``catalog``."""
+        self._catalog = catalog
+        self.outlooks.let_go()
+
     def changed(self) -> None:
         """Something has changed that the catalog is made from.
 

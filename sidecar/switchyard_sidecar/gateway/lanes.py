@@ -226,6 +226,7 @@ class Lanes:
         kept = self._kept.pop(key)
         _cancel(kept.timer)
         self._run(kept, {})  # so that whoever still holds the lane finds nothing of its caller's own in it
+        kept.lane.let_go(self._shared.catalog)
 
 
 def is_forwarding(backend: AppliedBackend) -> bool:

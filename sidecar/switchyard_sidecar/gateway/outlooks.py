@@ -169,6 +169,11 @@ class Outlooks:
                 outlook.seen = None  # nobody has looked for a while
         self._look_for_followers(catalog)
 
+    def let_go(self) -> None:
+        """Keep nothing of what was seen."""
+        for outlook in self._by_outcome:
+            outlook.seen = None
+
     def _of(self, catalog: Catalog, claims: Mapping[str, JsonValue]) -> Outlook:
         self._heed(catalog)
         return self._by_outcome[self._rules.outcome(claims)]

@@ -218,6 +218,10 @@ class BackendSession:
         if not self._answered:
             self._snapshot = None
 
+    def let_go(self) -> None:
+        """Keep nothing of what was read: its life is over. It is large, and what it is part of is freed late, being a circle."""
+        self._snapshot = None
+
     def presents_another_token(self) -> None:
         """The caller has renewed its token: a backend that would not have the one before is tried again at once."""
         if self._is_denied:

@@ -1,7 +1,9 @@
 """Callers' own tokens on their way to backends, from request to answer: no leak from one caller to another, in either era."""
 
 import asyncio
+import gc
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from fakes.http_sse import HttpSseBackend
 from fakes.issuer import AUDIENCE, SigningKey, good_claims, key_set
 from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
-from fakes.ordinary import OrdinaryBackend, tools
+from fakes.ordinary import OrdinaryBackend, tool, tools
 from fakes.waiting import eventually
 from integration.gateway.lanes import FORWARD, NEVER
 from switchyard_sidecar.gateway.lane import NO_TOKEN
@@ -203,6 +205,33 @@ async def test_too_many_callers_are_asked_to_come_again(tmp_path: Path) -> None:
             return (await bob.list()).status == 200
 
         await eventually(let_in)
+
+
+async def test_many_callers_one_after_the_other_take_the_memory_of_a_few(tmp_path: Path) -> None:
+    """What was a caller's own goes with its lane, at once; remembered requests, time limits and tasks that end keep none of it."""
+    limits = Pace(backends=UpstreamPace(lanes=2))
+    async with (
+        ModernBackend(tool("a", description="x" * 500_000), ttl_ms=600_000) as backend,
+        gateway(tmp_path, {"x": section(backend, auth={"type": "Forward"})}, pace=limits) as gw,
+    ):
+
+        async def come(number: int) -> None:
+            assert (await gw.another_modern(f"token-{number}").list()).names == ["a"]
+            backend.requests.clear()
+
+        for number in range(5):
+            await come(number)
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for number in range(5, 45):
+                await come(number)
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+        assert held < 5_000_000
 
 
 async def test_status_and_metrics_count_callers_and_name_none(tmp_path: Path) -> None:
