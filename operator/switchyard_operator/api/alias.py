@@ -40,7 +40,7 @@ class MCPToolAliasSpec(ApiModel):
     `BackendNotFound` there."""
     tool: BackendToolName
     """The tool's own name at the backend, before any prefix. 1 to 512 characters. A tool that is not there (yet) is no error: the
-    alias keeps its name reserved."""
+    alias keeps its name reserved, and says `ToolNotListed`."""
     alias: ExposedName
     """The name that clients see, exactly: no prefix is added and `naming` does not apply. 1 to 128 letters, digits, `_`, `-` and
     `.`. Of two aliases for one name on a gateway the older wins (then by namespace and name); the other reports `AliasConflict`

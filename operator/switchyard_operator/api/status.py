@@ -146,7 +146,7 @@ class GatewayTools(StatusModel):
     """What the gateway lists, as far as the operator knows."""
 
     count: Count
-    """Tools of its resolved backends, filters applied, when the operator last asked the servers."""
+    """Tools of its resolved backends, less those that filters leave out and pins withhold, when the operator last asked the servers."""
 
 
 class GatewayPods(StatusModel):

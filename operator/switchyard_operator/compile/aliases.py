@@ -109,6 +109,18 @@ def no_gateway(alias: MCPToolAlias) -> Report:
     return _on(alias, ("spec", "backendRef"), Reason.NO_GATEWAY, message)
 
 
+def not_listed(alias: MCPToolAlias, *, withheld: bool) -> Report:
+    """Says that the backend has no such tool in its list, or that its pins have it withheld."""
+    tool, backend = alias.spec.tool, target(alias)
+    if withheld:
+        message = f"backend {backend} has tool {tool}, which is withheld as its pins say; the name waits for it"
+    else:
+        message = (
+            f"backend {backend} lists no tool {tool}, as far as its spec.tools lets them pass; the name waits for it"
+        )
+    return _on(alias, ("spec", "tool"), Reason.TOOL_NOT_LISTED, message, Severity.WARNING)
+
+
 def _precedence(alias: MCPToolAlias) -> tuple[datetime, Key]:
     return alias.metadata.creation_timestamp or _NEVER_CREATED, alias.key
 
@@ -118,5 +130,7 @@ def _acts_on(alias: MCPToolAlias, gateway: MCPGateway) -> bool:
     return refs is None or any(ref.name == gateway.key.name for ref in refs)
 
 
-def _on(alias: MCPToolAlias, path: FieldPath, reason: Reason, message: str) -> Report:
-    return Report(Severity.ERROR, Ref("MCPToolAlias", *alias.key), path, reason, message)
+def _on(
+    alias: MCPToolAlias, path: FieldPath, reason: Reason, message: str, severity: Severity = Severity.ERROR
+) -> Report:
+    return Report(severity, Ref("MCPToolAlias", *alias.key), path, reason, message)

@@ -50,6 +50,8 @@ class Reason(StrEnum):
     ALIAS_CONFLICT = "AliasConflict"
     GATEWAY_NOT_FOUND = "GatewayNotFound"
     NO_GATEWAY = "NoGateway"
+    TOOL_NOT_LISTED = "ToolNotListed"
+    """Whoever has looked at the backend's list has not found the tool in it. It may still come."""
 
     # Naming
     SHARED_NAMES = "SharedNames"

@@ -75,6 +75,8 @@ class Graph:
         """From a namespace to its gateways that name backends of others."""
         self._referring = Links[tuple[Resource, Key], Key]()
         """From a Secret or ConfigMap to the backends that refer to it."""
+        self._renaming = Links[Key, Key]()
+        """From a backend to the aliases of its tools."""
         self._admitting = Links[tuple[Resource, Key], Key]()
         """From a Secret or ConfigMap to the gateways whose ``auth`` refers to it."""
 
@@ -98,6 +100,10 @@ class Graph:
             return {key for key, alias in aliases.items() if _may_mean(alias, gateway)}
         moved = (before.aliases.items() ^ after.aliases.items()) | (before.idle.items() ^ after.idle.items())
         return {key for key, _ in moved} & aliases.keys()
+
+    def aliases_of(self, backend: Key) -> Collection[Key]:
+        """The aliases of a backend's tools."""
+        return self._renaming.to(backend)
 
     def gateways_of(self, backend: Key) -> set[Key]:
         """The gateways that use a backend, or would if they might."""
@@ -145,6 +151,7 @@ class Graph:
             yield from (Work(Task.ALIAS_STATUS, alias.key) for alias in aliases if _may_mean(alias, key))
 
     def _alias(self, change: Change, old: MCPToolAlias | None, new: MCPToolAlias | None) -> Iterator[Work]:
+        self._renaming.move(change.key, _renamed(old), _renamed(new))
         if change.new is not None:
             yield Work(Task.ALIAS_STATUS, change.key)
         for alias in (old, new):
@@ -187,6 +194,10 @@ def _named(gateway: MCPGateway | None) -> set[Key]:
     entries = gateway.spec.backends if gateway else ()
     namespace = gateway.key.namespace if gateway else ""
     return {Key(entry.namespace or namespace, entry.name) for entry in entries if entry.name is not None}
+
+
+def _renamed(alias: MCPToolAlias | None) -> set[Key]:
+    return set() if alias is None else {target(alias)}
 
 
 def _borrows(gateway: MCPGateway | None) -> bool:

@@ -377,8 +377,10 @@ class Replica:
                         self._queue.add(Work(Task.CONFIG, key))
 
     def _found(self, backend: Key) -> None:
-        """A look at a backend has brought something: it may be another number of tools."""
+        """A look at a backend has brought something: it may be another number of tools, or one that aliases wait for."""
         self._queue.add(Work(Task.BACKEND_STATUS, backend))
+        for alias in self._graph.aliases_of(backend):
+            self._queue.add(Work(Task.ALIAS_STATUS, alias))
         for gateway in self._graph.gateways_of(backend):
             # Later, so that many backends that are looked at in turn are one change of a count.
             self._queue.add(Work(Task.GATEWAY_STATUS, gateway), DISTANCE_S)

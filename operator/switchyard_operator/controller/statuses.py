@@ -8,16 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.resource import Key
+from switchyard_operator.compile.aliases import target
 from switchyard_operator.compile.authentication import knowing
 from switchyard_operator.compile.credentials import secrets_of
 from switchyard_operator.controller.configure import Outcome
 from switchyard_operator.controller.deployments import Deployed
 from switchyard_operator.controller.resources import ALIASES, BACKENDS, DEPLOYMENTS, GATEWAYS, SECRETS, Resource
 from switchyard_operator.controller.shelf import Item
-from switchyard_operator.controller.status.alias import assess_alias, standings
+from switchyard_operator.controller.status.alias import Listed, assess_alias, listed, standings
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
@@ -118,7 +120,8 @@ class Statuses:
         if found is None:
             self._held_back.setdefault(key.namespace, set()).add(key)
             return
-        await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found))
+        tool = Listed.UNKNOWN if item.model is None else self._listed(item.model)
+        await self._write(Work(Task.ALIAS_STATUS, key), ALIASES, item, assess_alias(item, found, tool))
 
     def _as_told(self, gateway: Key, at_fault: Mapping[Key, str]) -> dict[Key, str]:
         """Why backends are left out, in the word of their own statuses, which know more.
@@ -155,6 +158,10 @@ class Statuses:
     def _answer(self, backend: Key) -> Answer | None:
         item = self._store.backends.get(backend)
         return None if item is None else self._reach(item).answer
+
+    def _listed(self, alias: MCPToolAlias) -> Listed:
+        backend = self._store.backends.get(target(alias))
+        return listed(alias.spec.tool, None if backend is None else self._reach(backend))
 
     def _composition(self, gateway: Key) -> Composition | None:
         if gateway not in self._outcomes or self._awaited(Work(Task.CONFIG, gateway)):

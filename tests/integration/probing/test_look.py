@@ -94,6 +94,7 @@ async def test_what_differs_from_the_pins_is_said(make: type[OrdinaryBackend]) -
         }
         probe = await looked(backend(server.url, filters=(ToolFilter(exclude=("hidden",)),), pinning=pinning))
     assert probe.answer is not None
+    assert probe.answer.withheld == frozenset({"one", "two"})
     assert probe.answer.pinned is not None
     assert (probe.answer.pinned.status, probe.answer.pinned.reason) == ("False", "Drifted")
     assert probe.answer.pinned.message.startswith("not as pinned: one; without a digest: 1 tool; tools that are not")

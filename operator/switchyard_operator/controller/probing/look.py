@@ -81,6 +81,8 @@ def _answer(config: Backend, peer: Peer, snapshot: Snapshot) -> Answer:
         pinned=None if compared is None else pinned(compared),
         alike=alike(lookalikes.among(tool.name for tool in tools if tool.name not in withheld)),
         names=tuple(tool.name for tool in tools),
+        withheld=withheld,
+        complete=snapshot.complete,
     )
 
 

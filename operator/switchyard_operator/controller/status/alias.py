@@ -1,6 +1,6 @@
 """What is said of an MCPToolAlias: how it stands on each gateway that it acts on."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -14,13 +14,15 @@ from switchyard_operator.compile.aliases import (
     no_backend,
     no_gateway,
     not_included,
+    not_listed,
     not_served,
 )
 from switchyard_operator.compile.reports import Reason, Report
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.assessment import Assessment, accepted, outlook, ready_if, resolved
 from switchyard_operator.controller.status.composition import Composition
-from switchyard_operator.controller.status.conditions import concluded
+from switchyard_operator.controller.status.conditions import ACCEPTED, READY, Condition, Truth, concluded
+from switchyard_operator.controller.status.probed import ProbeReason, Reach
 
 
 class Stand(Enum):
@@ -47,6 +49,31 @@ class Standing:
     stand: Stand
     winner: Key | None = None
     """With :attr:`Stand.LOST`: the alias that has the name."""
+
+
+class Listed(Enum):
+    """Whether the backend lists the alias's tool."""
+
+    YES = "yes"
+    NO = "no"
+    WITHHELD = "withheld"
+    """The backend lists it, and its pins have it withheld."""
+    UNKNOWN = "unknown"
+    """Nobody can tell now."""
+    AS_BEFORE = "as before"
+    """An earlier process knew: what it said of it stays."""
+
+
+def listed(tool: str, reach: Reach | None) -> Listed:
+    """Whether a backend lists a tool, as far as it answers the operator. Of a list that was not read to its end nobody can tell."""
+    answer = None if reach is None or reach.reason is not ProbeReason.ANSWERED else reach.answer
+    if answer is None:
+        return Listed.UNKNOWN
+    if not answer.is_named:
+        return Listed.AS_BEFORE
+    if tool in answer.names:
+        return Listed.WITHHELD if tool in (answer.withheld or ()) else Listed.YES
+    return Listed.NO if answer.complete else Listed.UNKNOWN
 
 
 def standings(
@@ -83,12 +110,36 @@ def _alone(left_out: str | None) -> Stand:
     return Stand.NO_BACKEND if left_out == Reason.BACKEND_NOT_FOUND else Stand.NOT_SERVED
 
 
-def assess_alias(item: Item[MCPToolAlias], found: Sequence[Standing]) -> Assessment:
-    """The alias's status. What it lacks on one gateway makes the whole "not as declared"; the counts say how far that goes."""
+def assess_alias(item: Item[MCPToolAlias], found: Sequence[Standing], tool: Listed = Listed.UNKNOWN) -> Assessment:
+    """The alias's status. What it lacks on one gateway makes the whole "not as declared"; the counts say how far that goes.
+
+    A ``tool`` that its backend does not list is a caveat, and no more: it may come. It is said where a gateway has the list, and so not
+    to namespaces that the backend does not admit.
+    """
     reports = [] if item.model is None else list(_reports(item.model, found))
+    caveat = None
+    if item.model is not None and any(each.stand is Stand.ACTS for each in found):
+        caveat = _caveat(item.model, tool, item.status)
+    reports += [] if caveat is None else [caveat]
     parts = (accepted(item.faults, reports), resolved(item.faults, reports))
     ready = ready_if(parts, "has its name wherever it acts")
+    if caveat is not None and ready.status is Truth.TRUE:
+        ready = Condition(READY, Truth.TRUE, caveat.reason.value, f"{ready.message}; {caveat.message}")
     return Assessment(concluded(parts, ready, outlook(item.faults, reports)), _facts(found))
+
+
+def _caveat(alias: MCPToolAlias, tool: Listed, stored: Mapping[str, Any]) -> Report | None:
+    absent, withheld = not_listed(alias, withheld=False), not_listed(alias, withheld=True)
+    match tool:
+        case Listed.NO:
+            return absent
+        case Listed.WITHHELD:
+            return withheld
+        case Listed.AS_BEFORE:
+            told = [each.get("message", "") for each in stored.get("conditions") or () if each.get("type") == ACCEPTED]
+            return next((each for each in (absent, withheld) if any(each.message in text for text in told)), None)
+        case Listed.YES | Listed.UNKNOWN:
+            return None
 
 
 def _reports(alias: MCPToolAlias, found: Sequence[Standing]) -> Iterator[Report]:

@@ -99,10 +99,19 @@ class Answer:
     """Of the canonical definitions of these tools; hexadecimal."""
     names: tuple[str, ...] = field(default=(), repr=False)
     """The names of these tools; none when they are known from a status alone, which does not hold them."""
+    withheld: frozenset[str] | None = field(default=frozenset(), repr=False)
+    """Of these, tools that are listed to nobody, since the resource's pins say so; ``None``: not known, from a status alone."""
+    complete: bool = True
+    """Whether its list was read to the end."""
     pinned: Condition | None = None
     """What its list says of the pins; ``None``: it has none to be held against."""
     alike: Condition | None = None
     """What is to be said of names in its list that look alike; ``None``: nothing."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is known which tools these are, and not only how many."""
+        return len(self.names) == self.tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +202,7 @@ def _answer(status: Mapping[str, Any]) -> Answer | None:
     if "protocol" not in status:
         return None
     protocol, server, tools = status["protocol"], status["serverInfo"], status["tools"]
+    pinned = _recalled(status, PINNED)
     return Answer(
         era=protocol["era"],
         version=protocol["version"],
@@ -201,7 +211,8 @@ def _answer(status: Mapping[str, Any]) -> Answer | None:
         server_version=server["version"],
         tools=tools["count"],
         digest=tools["digest"],
-        pinned=_recalled(status, PINNED),
+        withheld=None if pinned is not None and pinned.status is Truth.FALSE else frozenset(),
+        pinned=pinned,
         alike=_recalled(status, NAMES_LOOK_ALIKE),
     )
 

@@ -15,10 +15,10 @@ from switchyard_sidecar.config import model as config
 def tools_listed(
     gateway: MCPGateway, objects: Objects, left_out: Collection[Key], answer: Callable[[Key], Answer | None]
 ) -> int | None:
-    """The tools of all backends that are not left out, as they last answered, those that the gateway filters away not counted.
+    """The tools of all backends that are not left out, as they last answered, but for those that the gateway filters away or pins withhold.
 
-    ``None``: no backend has answered, or the gateway filters and the tools of one are known by number alone, as they are from the
-    status that an earlier process left.
+    ``None``: no backend has answered, or some of its tools are not to be counted and all are known by number alone, as they are from
+    the status that an earlier process left.
     """
     answers = [
         (found, member.entry.tools)
@@ -31,9 +31,11 @@ def tools_listed(
 
 
 def _passing(answer: Answer, tools: ToolFilter | None) -> int | None:
+    if answer.withheld is None:
+        return None
     if tools is None or tools == ToolFilter():
-        return answer.tools
-    if len(answer.names) != answer.tools:
+        return answer.tools - len(answer.withheld)
+    if not answer.is_named:
         return None
     filters = [config.ToolFilter(include=tools.include, exclude=tools.exclude)]
-    return sum(passes(filters, name) for name in answer.names)
+    return sum(name not in answer.withheld and passes(filters, name) for name in answer.names)

@@ -200,6 +200,25 @@ def test_a_change_touches_whom_it_concerns(change: Callable[[Cluster], None], wo
     assert sorted(told(store, graph, cluster, since)) == works
 
 
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (alias("new", "x"), {"to-x", "one-only", "new"}),
+        (alias("to-x", "y"), {"one-only"}),
+        (delete(ALIASES, "a", "to-x"), {"one-only"}),
+    ],
+)
+def test_a_backends_aliases_are_known(change: Callable[[Cluster], None], names: set[str]) -> None:
+    """As they are declared now: what a look at the backend brings may concern them."""
+    cluster = Cluster()
+    for each in (*WORLD, change):
+        each(cluster)
+    store = Store()
+    graph = Graph(store)
+    told(store, graph, cluster, 0)
+    assert {key.name for key in graph.aliases_of(Key("a", "x"))} == names
+
+
 INVALID = {"name": "x", "selector": {}}
 
 

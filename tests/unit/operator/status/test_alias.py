@@ -1,5 +1,6 @@
 """What is said of an alias."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from switchyard_operator.api.alias import MCPToolAlias
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import CompiledGateway
-from switchyard_operator.controller.status.alias import Stand, Standing, assess_alias, standings
+from switchyard_operator.controller.status.alias import Listed, Stand, Standing, assess_alias, listed, standings
 from switchyard_operator.controller.status.composition import Composition
+from switchyard_operator.controller.status.probed import Answer, ProbeReason, Reach
 from unit.operator.declared import MAIN, alias, backend, compiled, gateway
-from unit.operator.status.situations import held, in_short, invalid, message, reading
+from unit.operator.status.situations import GENERATION, NOW, held, in_short, invalid, message, reading
 
 OTHER, GONE = Key("agents", "other"), Key("agents", "gone")
 OLDER = Key("agents", "older")
@@ -230,6 +232,65 @@ def test_how_an_alias_stands_is_read_off_compiled_gateways(
     result = standings(declared, {MAIN}, compositions.get)
     shown = result and [(each.gateway, each.stand, each.winner and each.winner.name) for each in result]
     assert (list(shown) if shown is not None else None) == found
+
+
+def answered(*names: str, **more: Any) -> Reach:
+    answer = Answer("Modern", "2026-07-28", True, "s", "1", len(names), "d", names)
+    return Reach(ProbeReason.ANSWERED, replace(answer, **more))
+
+
+@pytest.mark.parametrize(
+    ("reach", "found"),
+    [
+        (answered("search", "other"), Listed.YES),
+        (answered("other"), Listed.NO),
+        (answered(), Listed.NO),
+        (answered("other", complete=False), Listed.UNKNOWN),
+        (answered("search", complete=False), Listed.YES),
+        (answered("search", withheld=frozenset({"search"})), Listed.WITHHELD),
+        (answered(tools=7), Listed.AS_BEFORE),
+        (replace(answered("other"), reason=ProbeReason.TIMED_OUT), Listed.UNKNOWN),
+        (Reach(ProbeReason.CALLER_NEEDED), Listed.UNKNOWN),
+        (Reach(), Listed.UNKNOWN),
+        (None, Listed.UNKNOWN),
+    ],
+)
+def test_whether_a_tool_is_listed_is_known_of_a_whole_list_alone(reach: Reach | None, found: Listed) -> None:
+    """Of a backend that answers now."""
+    assert listed("search", reach) is found
+
+
+NO_TOOL = "backend agents/github lists no tool search, as far as its spec.tools lets them pass; the name waits for it"
+WITHHELD = "backend agents/github has tool search, which is withheld as its pins say; the name waits for it"
+
+
+@pytest.mark.parametrize(("tool", "told"), [(Listed.NO, NO_TOOL), (Listed.WITHHELD, WITHHELD)])
+def test_a_tool_that_is_not_listed_is_a_caveat(tool: Listed, told: str) -> None:
+    """The alias is ready: the tool may come. Whoever looks at it is told that it has not; the next process says the same."""
+    assessment = assess_alias(held(one()), [ACTS], tool)
+    assert in_short(assessment) == [
+        "Accepted=True ToolNotListed",
+        "ResolvedRefs=True ResolvedRefs",
+        "Ready=True ToolNotListed",
+    ]
+    assert message(assessment, "Accepted") == f"spec.tool: {told}"
+    assert message(assessment, "Ready") == f"has its name wherever it acts; {told}"
+    assert reading(assessment) == "Current"
+    stored = assessment.status(GENERATION, {}, NOW)
+    assert assess_alias(held(one(), stored), [ACTS], Listed.AS_BEFORE) == assessment
+
+
+@pytest.mark.parametrize("tool", [Listed.YES, Listed.UNKNOWN, Listed.AS_BEFORE])
+def test_of_a_tool_that_is_there_or_not_known_nothing_is_said(tool: Listed) -> None:
+    """Nor, where an earlier process said nothing, by the next one."""
+    found = assess_alias(held(one()), [ACTS], tool)
+    assert [in_short(found)[0], in_short(found)[-1]] == ["Accepted=True Accepted", "Ready=True Ready"]
+
+
+@pytest.mark.parametrize("stand", [Stand.NO_BACKEND, Stand.NOT_SERVED, Stand.NOT_INCLUDED])
+def test_what_a_backend_lists_is_not_said_to_whom_it_is_not_served(stand: Stand) -> None:
+    """Whoever may write an alias might otherwise ask for the tools of any backend, one by one."""
+    assert in_short(assess_alias(held(FOREIGN), [Standing(MAIN, stand)], Listed.NO))[0] == "Accepted=True Accepted"
 
 
 def test_whether_a_backend_of_elsewhere_exists_is_not_said() -> None:

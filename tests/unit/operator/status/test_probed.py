@@ -104,6 +104,20 @@ def test_the_next_process_believes_what_the_status_says(probes: list[Probe]) -> 
     assert (recalled.condition, recalled.facts) == (reach.condition, reach.facts)
 
 
+@pytest.mark.parametrize(("pinned", "withheld"), [("True", frozenset()), ("False", None)])
+def test_of_a_list_not_as_pinned_the_next_process_does_not_know_what_is_withheld(
+    pinned: str, withheld: frozenset[str] | None
+) -> None:
+    """The status has the number of tools alone, and none of their names."""
+    conditions = [
+        {"type": "Reachable", "status": "True", "reason": "Answered", "message": ""},
+        {"type": "Pinned", "status": pinned, "reason": "Any", "message": ""},
+    ]
+    answer = Reach.recalled({**Reach(ProbeReason.ANSWERED, ANSWER).facts, "conditions": conditions}).answer
+    assert answer is not None
+    assert (answer.withheld, answer.is_named) == (withheld, False)
+
+
 @pytest.mark.parametrize(
     "status",
     [

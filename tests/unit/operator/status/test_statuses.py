@@ -1,6 +1,7 @@
 """What is known of one object, brought together."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,6 +143,20 @@ async def test_an_alias_is_held_back_while_a_gateway_is_still_to_be_compiled() -
     assert controller.due == [(Work(Task.GATEWAY_STATUS, MAIN), 0.0), (Work(Task.ALIAS_STATUS, FIND), 0.0)]
     await controller.statuses.alias(FIND)
     assert controller.status(ALIASES)["gateways"] == {"total": 1, "accepted": 1, "conflicted": 0}
+
+
+async def test_an_alias_says_that_its_tool_is_not_listed_until_it_is() -> None:
+    """As the operator's last look at the backend says."""
+    controller = Controller()
+    controller.compile()
+    answer = Answer("Modern", "2026-07-28", True, "GitHub", "1", 1, "ab", ("other",))
+    controller.reaches["uid-github"] = Reach(ProbeReason.ANSWERED, answer)
+    await controller.statuses.alias(FIND)
+    assert "lists no tool search" in controller.message(ALIASES)
+    controller.reaches["uid-github"] = Reach(ProbeReason.ANSWERED, replace(answer, names=("search",)))
+    await controller.statuses.alias(FIND)
+    ((work, _),) = controller.due
+    assert work == Work(Task.ALIAS_STATUS, FIND)
 
 
 async def test_a_backend_is_told_of_as_it_was_probed() -> None:
