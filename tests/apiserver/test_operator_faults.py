@@ -1,5 +1,6 @@
 """The operator when networks fail and the API server is away, busy or forgetful."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -8,16 +9,25 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from apiserver.client import BACKENDS, EVENTS, GATEWAYS, SECRETS, Client
+from apiserver.charted import operators_rules
+from apiserver.client import BACKENDS, CLUSTER_ROLES, CRDS, EVENTS, GATEWAYS, SECRETS, Client
 from apiserver.declared import SOON_S, Children, backend, bearer, credential, gateway
-from apiserver.proxy import GONE, Answer, Asked, Proxy
-from apiserver.replica import replica
+from apiserver.proxy import GONE, Answer, Proxy
+from apiserver.proxy import Asked as Request
+from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
+from switchyard_operator.controller.access import Access
+from switchyard_operator.controller.resources import BACKENDS as WATCHED_BACKENDS
+from switchyard_operator.controller.resources import Stream
+from switchyard_operator.controller.watching import Asked, Forbidden, Listed, Sight, Watching
 
 BUSY: Final = Answer.refusal(429, "TooManyRequests", Retry_After="1")
+FORBIDDEN: Final = Answer.refusal(403, "Forbidden")
 BROKEN: Final = Answer.refusal(500, "InternalError")
 ONE: Final = "http://one.example/mcp"
+KINDS: Final = ("mcpbackends", "mcpgateways", "mcptoolaliases")
+DEFINITIONS: Final = Path(__file__).parents[2] / "crds"
 
 
 @pytest_asyncio.fixture
@@ -114,7 +124,7 @@ async def test_a_busy_api_server_is_no_news_for_users(
     async def is_ready() -> bool:
         return ("Ready", "True", "Ready") in await conditions()
 
-    def is_config(asked: Asked) -> bool:
+    def is_config(asked: Request) -> bool:
         return asked.method == "PATCH" and asked.path.endswith("/configmaps/switchyard-main")
 
     async def was_put_off() -> bool:
@@ -149,6 +159,85 @@ async def test_a_watch_that_cannot_go_on_ends_the_process(
         assert await operator.ended() == 1
 
 
+@pytest.mark.parametrize("away", [KINDS, ("mcptoolaliases",)], ids=["all", "one"])
+async def test_kinds_that_are_no_more_end_the_process_and_the_next_waits_for_them(
+    away: tuple[str, ...], api_server: ApiServer, client: Client, namespace: str, children: Children
+) -> None:
+    """However long they are away: nothing goes on that would see no change of them any more."""
+    try:
+        async with replica(api_server.kubeconfig()) as operator:
+            await children.serve(ONE)
+            for plural in away:
+                await client.delete(CRDS, None, f"{plural}.switchyard.dev")
+            assert await operator.ended() == 1
+            assert "404" in (await operator.says("ended"))["error"]
+        async with replica(api_server.kubeconfig()) as anew:
+            await anew.says("waiting_for_kinds")
+            await client.install_crds(DEFINITIONS)
+            await client.create(BACKENDS, namespace, backend("two"))
+            await client.create(GATEWAYS, namespace, gateway("other", "two"))
+            await Children(client, namespace, "other").serve("http://two.example/mcp")
+            assert (await anew.answers("/healthz"))[0] == 200
+    finally:
+        await client.install_crds(DEFINITIONS)
+
+
+async def test_permission_that_is_withdrawn_for_a_while_is_waited_for(
+    proxy: Proxy, client: Client, namespace: str, children: Children, tmp_path: Path
+) -> None:
+    """The API server refuses one kind when its watch is next begun; once it is allowed again, what happened meanwhile comes."""
+    rules = operators_rules()
+    less = [rule for rule in rules if "mcpbackends" not in rule.get("resources", ())]
+    assert less != rules
+    token = await client.new_account(namespace, "operator", rules)
+    role = f"{namespace}-operator"
+    flags = f"--lease-namespace={namespace}", "--list-period=1"
+    async with replica(proxy.kubeconfig(tmp_path, token), *flags, namespace=namespace) as operator:
+        await children.serve(ONE)
+        await client.patch(CLUSTER_ROLES, None, role, {"rules": less})
+        await operator.says("list_failed")
+        proxy.cut()
+        proxy.resume()
+        await eventually(lambda: was_forbidden(operator), SOON_S)
+        await client.patch(BACKENDS, namespace, "one", {"spec": {"url": "http://moved.example/mcp"}})
+        assert (await operator.answers("/healthz"))[0] == 200
+        await client.patch(CLUSTER_ROLES, None, role, {"rules": rules})
+        await children.serve("http://moved.example/mcp")
+        await operator.idle()
+
+
+async def test_watches_tell_that_they_ask_and_that_they_are_forbidden(
+    proxy: Proxy, namespace: str, tmp_path: Path
+) -> None:
+    """By which one that has ended, or is refused for good, is told from one that waits."""
+    stream = Stream(WATCHED_BACKENDS, namespace)
+    sights: list[Sight] = []
+
+    async def seen(*wanted: Sight) -> None:
+        async def all_are() -> bool:
+            return all(each in sights for each in wanted)
+
+        await eventually(all_are, SOON_S)
+
+    proxy.answer(FORBIDDEN, lambda asked: asked.list)
+    access = await Access.load(proxy.kubeconfig(tmp_path))
+    async with asyncio.TaskGroup() as tasks:
+        watching = tasks.create_task(Watching(access, {WATCHED_BACKENDS: ""}, [namespace], sights.append).run())
+        await seen(Asked(stream), Forbidden(stream))
+        assert Listed(stream) not in sights
+        proxy.heal()
+        await seen(Listed(stream))
+        sights.clear()
+        proxy.cut()
+        await seen(Asked(stream))
+        watching.cancel()
+
+
+async def was_forbidden(operator: Replica) -> bool:
+    """Whether a watch of backends was."""
+    return any("mcpbackends?watch=true" in line["event"] and "status=403" in line["event"] for line in operator.said)
+
+
 async def test_the_api_server_may_be_restarted(
     api_server: ApiServer, client: Client, namespace: str, children: Children
 ) -> None:
@@ -180,7 +269,7 @@ async def test_nothing_is_written_before_everything_is_known(
         assert await first.end() == 0
     proxy.asked.clear()
 
-    def late(asked: Asked) -> bool:
+    def late(asked: Request) -> bool:
         return asked.list and asked.path.endswith("/mcpbackends")
 
     async def came_late() -> bool:

@@ -1,7 +1,8 @@
 """The operator's own port: ``/healthz``, ``/readyz`` and ``/metrics``. Nothing here changes anything.
 
-``/healthz`` fails when only a new process helps: a watch that brings nothing of what there is, a thread that is dead. An API server
-that is away is waited for. ``/readyz`` fails until everything was listed once; it does not matter who leads.
+``/healthz`` fails when only a new process helps: a watch that brings nothing of what there is, that asks no more, or is forbidden
+for long; a thread that is dead. An API server that is away is waited for. ``/readyz`` fails until everything was listed once; it
+does not matter who leads.
 """
 
 from collections.abc import Callable, Iterable

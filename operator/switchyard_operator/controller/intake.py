@@ -11,7 +11,7 @@ from switchyard_operator.controller.resources import Stream
 from switchyard_operator.controller.shelf import Change, Listing
 from switchyard_operator.controller.store import Store
 from switchyard_operator.controller.vigilance import Vigilance
-from switchyard_operator.controller.watching import Beat, Connected, Listed, Seen, Sight
+from switchyard_operator.controller.watching import Asked, Beat, Connected, Forbidden, Listed, Seen, Sight
 
 _BREATH: Final = 50
 """After so many events others have a turn: ten thousand come at once when the operator starts."""
@@ -50,6 +50,10 @@ class Intake:
                 case Seen(stream, type_, raw):
                     self._vigilance.brought(stream, raw)
                     self._note(self._store.event(stream.resource, type_, raw))
+                case Asked(stream):
+                    self._vigilance.asked(stream, now())
+                case Forbidden(stream):
+                    self._vigilance.forbidden(stream, now())
                 case Listed(stream):
                     self._metrics.watch_lists.labels(str(stream.resource)).inc()
                     self._vigilance.listing(stream)

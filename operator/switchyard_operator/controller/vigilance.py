@@ -5,6 +5,9 @@ began, and that the watch has not reached, is owed by it. Versions of one resour
 happened to the object of the highest one since, or to the watch, brings that version or a later one. What is owed for long shows
 a watch that will not wake up.
 
+A watch that is alive ends and asks anew every few minutes (:data:`.watching.SERVER_TIMEOUT_S`), answered or not. One that asks no more
+has ended, whoever ended it. One that is refused for long may never stand again, while a new process looks what it may see.
+
 Where versions go back, the API server's data have been restored from a copy: everything that is newer here than there will never be
 heard of again, and only a new process believes what is older.
 """
@@ -23,9 +26,18 @@ START_LIMIT_S: Final = 120.0
 DEBT_LIMIT_S: Final = 150.0
 """How long a watch may owe what a list has found: time to notice a silent connection, connect and list anew."""
 
+ASK_LIMIT_S: Final = 480.0
+"""How long a watch may not ask: the most that one lasts (330 s), and time to connect and to wait before that, amply."""
+FORBIDDEN_LIMIT_S: Final = 300.0
+"""How long a watch may be refused for lack of permission: longer than roles are away that are being replaced."""
+
 
 @dataclass(slots=True)
 class _State:
+    asked_at: float
+    """When the watch last asked for anything."""
+    forbidden_since: float | None = None
+    """``None``: it was let in the last time."""
     listed: bool = False
     reached: int = 0
     """The highest version that the watch has brought, or begun after."""
@@ -50,19 +62,30 @@ class Vigilance:
     @classmethod
     def over(cls, streams: Iterable[Stream], now: float) -> "Vigilance":
         """Vigilance over watches that begin now."""
-        return cls(now, now, {stream: _State() for stream in streams})
+        return cls(now, now, {stream: _State(now) for stream in streams})
 
     def beat(self, now: float) -> None:
         """The thread that watches is alive."""
         self.beat_at = now
 
+    def asked(self, stream: Stream, now: float) -> None:
+        """The watch asks, whatever is answered."""
+        self._states[stream].asked_at = now
+
+    def forbidden(self, stream: Stream, now: float) -> None:
+        """The API server does not let us list or watch."""
+        state = self._states[stream]
+        state.forbidden_since = now if state.forbidden_since is None else state.forbidden_since
+
     def listing(self, stream: Stream) -> None:
         """The watch lists anew."""
-        self._states[stream].listed = True
+        state = self._states[stream]
+        state.listed, state.forbidden_since = True, None
 
     def stands(self, stream: Stream, resource_version: str) -> None:
         """The API server has begun to answer a watch, which is to bring what is newer than this version."""
         state = self._states[stream]
+        state.forbidden_since = None
         state.reached = max(state.reached, comparable(resource_version) or 0)
 
     def brought(self, stream: Stream, raw: Mapping[str, Any]) -> None:
@@ -93,6 +116,10 @@ class Vigilance:
         for stream, state in self._states.items():
             if not state.listed and now - self.started_at > START_LIMIT_S:
                 yield f"the watch of {stream} has not begun"
+            if now - state.asked_at > ASK_LIMIT_S:
+                yield f"the watch of {stream} has asked for nothing for {now - state.asked_at:.0f} s"
+            if state.forbidden_since is not None and now - state.forbidden_since > FORBIDDEN_LIMIT_S:
+                yield f"the watch of {stream} has been forbidden for {now - state.forbidden_since:.0f} s"
             if state.reached < state.owed and now - state.since > DEBT_LIMIT_S:
                 yield f"the watch of {stream} has brought nothing for {now - state.since:.0f} s of what there is"
             if state.restored:

@@ -4,7 +4,7 @@ kopf holds the watches: it resumes at bookmarks, connects again, and begins anew
 It gets a thread and a loop for itself, since it cancels foreign tasks when it ends and takes over signal handlers when it
 starts. Nothing of it is used but ``on.event``, which writes nothing to anybody's object.
 
-Four things are seen to between kopf and the wire:
+Five things are seen to between kopf and the wire:
 
 1. Its lists are asked for nothing: all it needs of one is the version at which the watch begins. What there is we list
    ourselves (:mod:`.listing`) right after, since what is gone shows in no event. Otherwise ten thousand objects would come
@@ -13,6 +13,10 @@ Four things are seen to between kopf and the wire:
 3. So is that a watch stands, and from which version.
 4. A watch that is silent for long ends with an error of its connection. kopf has a setting for that, but its way is to
    cancel the task that watches: one that is just about to handle an event then ends for good, and nobody is told.
+5. That it asks at all is handed on, and that it is refused: a watch that is alive asks anew every few minutes.
+
+When any of its tasks has failed, kopf first ends the others in good order, and only then says so. Some of those never end
+(they wait for credentials that it has just thrown away), so its tasks are looked at here, and the first that ends is the end.
 """
 
 import asyncio
@@ -21,6 +25,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from random import uniform
 from typing import Any, Final, TypeAlias, cast
 
@@ -60,6 +65,20 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """kopf is about to ask for a list or a watch, be it for the tenth time in vain."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """The API server has answered that we may not (403). kopf asks again, without end."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """kopf has listed, and is about to watch: of what happened before, no more events will come."""
 
@@ -80,7 +99,7 @@ class Beat:
     """kopf's thread is alive."""
 
 
-Sight: TypeAlias = Seen | Listed | Connected | Beat
+Sight: TypeAlias = Seen | Asked | Forbidden | Listed | Connected | Beat
 
 
 class WatchEnded(Exception):  # noqa: N818 - the name says it
@@ -128,13 +147,19 @@ class Watching:
             thread.stop()
             await asyncio.wait([ended], timeout=STOP_S)
             raise
-        raise WatchEnded(f"kopf has ended: {error!r}") from error
+        cause = "" if error is None or error.__cause__ is None else f": {error.__cause__}"  # the URL, for one
+        raise WatchEnded(f"a watch cannot go on: {error!r}{cause}") from error
 
     async def operate(self, hand: Callable[[Sight], None], stopped: asyncio.Event) -> None:
-        """Run kopf in the present loop until ``stopped``, handing over in that loop."""
+        """Run kopf in the present loop until ``stopped``, handing over in that loop.
+
+        Raises:
+            WatchEnded: a task of kopf's has ended without an error, which none should.
+            Exception: that of the first task that has failed. The others go on.
+        """
         beating = asyncio.create_task(_beat(hand), name="beat")
         try:
-            await kopf.operator(
+            tasks = await kopf.spawn_tasks(
                 registry=self._registry(hand),
                 settings=self._settings(),
                 standalone=True,
@@ -143,6 +168,12 @@ class Watching:
                 namespaces=self._namespaces,
                 stop_flag=stopped,
             )
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not stopped.is_set():
+                for task in ended:
+                    task.result()
+                raise WatchEnded(f"ended by itself: {', '.join(sorted(task.get_name() for task in ended))}")
+            await kopf.run_tasks(tasks, ignored={beating})
         finally:
             beating.cancel()
 
@@ -153,7 +184,11 @@ class Watching:
             stream, watch = self._streams.get(request.url.path), "watch" in request.url.query
             if stream is not None and not watch:
                 request.url = request.url.update_query(labelSelector=_NOTHING)
+            if stream is not None:
+                hand(Asked(stream))
             response = await send(request)
+            if stream is not None and response.status == HTTPStatus.FORBIDDEN:
+                hand(Forbidden(stream))
             if stream is not None and response.ok:
                 hand(Connected(stream, request.url.query.get("resourceVersion", "")) if watch else Listed(stream))
             if watch and response.connection is not None and response.connection.protocol is not None:
@@ -222,13 +257,12 @@ class _Thread(threading.Thread):
     def run(self) -> None:
         # Of kopf's messages about itself one is a warning: that signals are not its business in a thread.
         logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
-        error: BaseException | None = None
-        try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            try:
                 runner.run(self._watching.operate(self._hand, self._stopped))
-        except BaseException as caught:  # noqa: BLE001 - handed to whoever waits for the end
-            error = caught
-        self._call_home(self._finish, error)
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits for the end
+                self._call_home(self._finish, error)  # not once the tasks that are left have ended: some never do
+        self._call_home(self._finish, None)
 
     def stop(self) -> None:
         """Ask kopf to end; from the home loop."""

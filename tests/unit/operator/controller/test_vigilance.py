@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from switchyard_operator.controller.resources import BACKENDS, GATEWAYS, Stream
-from switchyard_operator.controller.vigilance import BEAT_LIMIT_S, DEBT_LIMIT_S, START_LIMIT_S, Vigilance
+from switchyard_operator.controller.vigilance import (
+    ASK_LIMIT_S,
+    BEAT_LIMIT_S,
+    DEBT_LIMIT_S,
+    FORBIDDEN_LIMIT_S,
+    START_LIMIT_S,
+    Vigilance,
+)
 
 BACKENDS_STREAM = Stream(BACKENDS, None)
 GATEWAYS_STREAM = Stream(GATEWAYS, "agents")
@@ -27,8 +34,10 @@ def vigilance() -> Vigilance:
 
 
 def faults(vigilance: Vigilance, now: float) -> list[str]:
-    """What is wrong at this time, with a thread that is alive."""
+    """What is wrong at this time, with a thread that is alive, and watches that ask."""
     vigilance.beat(now)
+    vigilance.asked(BACKENDS_STREAM, now)
+    vigilance.asked(GATEWAYS_STREAM, now)
     return list(vigilance.faults(now))
 
 
@@ -129,7 +138,8 @@ def test_data_that_were_restored_are_a_fault_for_good(
 
 def test_a_watch_that_never_begins_is_a_fault() -> None:
     """What discovery did not show it, kopf does not watch and says so in a log line alone."""
-    vigilance = Vigilance.over([BACKENDS_STREAM], 0)
+    vigilance = Vigilance.over([BACKENDS_STREAM, GATEWAYS_STREAM], 0)
+    vigilance.listing(GATEWAYS_STREAM)
     assert faults(vigilance, START_LIMIT_S) == []
     assert faults(vigilance, START_LIMIT_S + 1) == ["the watch of mcpbackends.switchyard.dev has not begun"]
     vigilance.listing(BACKENDS_STREAM)
@@ -141,3 +151,38 @@ def test_a_thread_without_a_sign_of_life_is_a_fault(vigilance: Vigilance) -> Non
     vigilance.beat(100)
     assert list(vigilance.faults(100 + BEAT_LIMIT_S)) == []
     assert list(vigilance.faults(101 + BEAT_LIMIT_S)) == ["the thread of watches has given no sign of life for 61 s"]
+
+
+def test_a_watch_that_asks_no_more_is_a_fault_whatever_else_goes_on(vigilance: Vigilance) -> None:
+    """One of kopf's tasks has ended and nobody was told: its thread is alive, and the other watch asks."""
+    vigilance.asked(BACKENDS_STREAM, 100)
+    vigilance.asked(GATEWAYS_STREAM, 300)
+    vigilance.beat(600)
+    assert list(vigilance.faults(100 + ASK_LIMIT_S)) == []
+    assert list(vigilance.faults(101 + ASK_LIMIT_S)) == [
+        "the watch of mcpbackends.switchyard.dev has asked for nothing for 481 s"
+    ]
+
+
+@pytest.mark.parametrize(
+    "admission",
+    [
+        lambda vigilance: vigilance.stands(BACKENDS_STREAM, "7"),
+        lambda vigilance: vigilance.listing(BACKENDS_STREAM),
+    ],
+    ids=["it stands", "it lists"],
+)
+def test_a_watch_that_is_forbidden_for_long_is_a_fault_until_it_is_let_in(
+    vigilance: Vigilance, admission: Callable[[Vigilance], None]
+) -> None:
+    """Counted from the first refusal; each that follows does not begin it anew."""
+    vigilance.forbidden(BACKENDS_STREAM, 10)
+    vigilance.forbidden(BACKENDS_STREAM, 200)
+    assert faults(vigilance, 10 + FORBIDDEN_LIMIT_S) == []
+    assert faults(vigilance, 11 + FORBIDDEN_LIMIT_S) == [
+        "the watch of mcpbackends.switchyard.dev has been forbidden for 301 s"
+    ]
+    admission(vigilance)
+    assert faults(vigilance, 11 + FORBIDDEN_LIMIT_S) == []
+    vigilance.forbidden(BACKENDS_STREAM, 400)
+    assert faults(vigilance, 401) == []
