@@ -20,6 +20,7 @@ from switchyard_operator.controller.deployments import Deployed
 from switchyard_operator.controller.resources import ALIASES, BACKENDS, DEPLOYMENTS, GATEWAYS, SECRETS, Resource
 from switchyard_operator.controller.shelf import Item
 from switchyard_operator.controller.status.alias import Listed, assess_alias, listed, standings
+from switchyard_operator.controller.status.answering import not_answering
 from switchyard_operator.controller.status.assessment import Assessment
 from switchyard_operator.controller.status.backend import assess_backend
 from switchyard_operator.controller.status.composition import Composition
@@ -82,7 +83,7 @@ class Statuses:
             return
         if not self._is_known(item, deployed := self._deployed(key)):
             return
-        composed, tools, sidecars = outcome.composition, None, Sidecars()
+        composed, tools, silent, sidecars = outcome.composition, None, 0, Sidecars()
         if item.model is not None:
             composed = replace(composed, at_fault=self._as_told(key, composed.at_fault))
             if hidden := await self._hidden(item.model):
@@ -90,9 +91,10 @@ class Statuses:
             if self._store.gateways.get(key) is not item or self._outcomes.get(key) is not outcome:
                 return  # changed meanwhile, which is work of its own
             tools = tools_listed(item.model, self._store.objects, composed.left_out, self._answer)
+            silent = not_answering(item.model, self._store.objects, composed.left_out, self._reach_of)
             sidecars = Sidecars.of(item.model, self._store.pods_of(key), self._sidecar_image)
         standing = self._standing(key, deployed)
-        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools, sidecars, standing)
+        assessment = assess_gateway(item, composed, outcome.writing, self._pods(key), tools, sidecars, standing, silent)
         await self._write(Work(Task.GATEWAY_STATUS, key), GATEWAYS, item, assessment)
 
     async def backend(self, key: Key) -> None:
@@ -155,13 +157,16 @@ class Statuses:
     def _reach(self, item: Item[MCPBackend]) -> Reach:
         return self._reaches.get(item.uid) or Reach.recalled(item.status)
 
-    def _answer(self, backend: Key) -> Answer | None:
+    def _reach_of(self, backend: Key) -> Reach | None:
         item = self._store.backends.get(backend)
-        return None if item is None else self._reach(item).answer
+        return None if item is None else self._reach(item)
+
+    def _answer(self, backend: Key) -> Answer | None:
+        reach = self._reach_of(backend)
+        return None if reach is None else reach.answer
 
     def _listed(self, alias: MCPToolAlias) -> Listed:
-        backend = self._store.backends.get(target(alias))
-        return listed(alias.spec.tool, None if backend is None else self._reach(backend))
+        return listed(alias.spec.tool, self._reach_of(target(alias)))
 
     def _composition(self, gateway: Key) -> Composition | None:
         if gateway not in self._outcomes or self._awaited(Work(Task.CONFIG, gateway)):

@@ -1,6 +1,7 @@
 """What is said of an MCPBackend: of itself alone, whoever uses it or not."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from switchyard_operator.api.backend import MCPBackend
 from switchyard_operator.api.resource import Key, Ref
@@ -15,7 +16,7 @@ from switchyard_operator.controller.status.probed import ProbeReason, Reach
 
 
 def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach, hidden: Collection[Key] = ()) -> Assessment:
-    """The backend's status. ``Ready`` = accepted and resolved; whether it answers stands beside that.
+    """The backend's status. ``Ready`` = accepted and resolved; that it does not answer is in its message, and changes nothing else.
 
     ``hidden`` are Secrets that are known to exist without the label by which they are seen.
     """
@@ -23,6 +24,8 @@ def assess_backend(item: Item[MCPBackend], objects: Objects, reach: Reach, hidde
     parts = (accepted(item.faults, reports), resolved(item.faults, reports))
     ready = ready_if(parts, "is accepted, and all its references resolve")
     seen = _seen(reach, ready)
+    if seen.condition.status is Truth.FALSE:
+        ready = replace(ready, message=f"{ready.message}; not reachable: {seen.condition.message}")
     return Assessment(
         concluded((*parts, seen.condition, *_listed(item.model, seen)), ready, outlook(item.faults, reports)),
         seen.facts,

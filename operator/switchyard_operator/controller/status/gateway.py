@@ -72,11 +72,13 @@ def assess_gateway(
     tools: int | None,
     sidecars: Sidecars = _NO_SIDECARS,
     standing: Standing | None = None,
+    silent: int = 0,
 ) -> Assessment:
     """The gateway's status.
 
     ``writing`` is ``None`` when nothing was to be written; ``pods`` and ``tools`` when they cannot be counted now: then what was said of
-    them before stays, so that an operator that starts anew has nothing to write; ``standing`` where there is no Deployment.
+    them before stays, so that an operator that starts anew has nothing to write; ``standing`` where there is no Deployment. ``silent``
+    are backends that are served and do not answer the operator, which a message tells and nothing else depends on.
 
     Under ``Partial`` the gateway is ready as long as one of its backends resolves; under ``Strict`` all must, since its clients
     are told of an error otherwise, as they are when there is none.
@@ -93,6 +95,8 @@ def assess_gateway(
         and composed.resolved > 0
     )
     counted = f"serves {composed.resolved} of {composed.backends} backends"
+    if silent:
+        counted += f", {silent} of which {'does' if silent == 1 else 'do'} not answer the operator"
     needed = (valid, programmed) if degraded else (valid, programmed, references)
     ready = ready_if(_present(*needed, available), counted)
     if degraded and ready.status is Truth.TRUE:

@@ -91,7 +91,7 @@ SITUATIONS = [
     pytest.param(
         of_backend(Reach(ProbeReason.TIMED_OUT, failures=3)),
         "Healthy",
-        "is accepted, and all its references resolve",
+        "is accepted, and all its references resolve; not reachable: does not answer the operator in time",
         id="a backend that does not answer: an outage elsewhere blocks no rollout",
     ),
     pytest.param(

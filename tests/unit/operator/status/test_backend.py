@@ -248,6 +248,25 @@ def test_a_secret_that_is_there_and_may_not_be_seen_is_a_slip() -> None:
     assert reading(assessment) == "Failed"
 
 
+@pytest.mark.parametrize(
+    ("reach", "told"),
+    [
+        (DEAD, "is accepted, and all its references resolve; not reachable: does not answer the operator in time"),
+        (ANSWERED, "is accepted, and all its references resolve"),
+        (Reach(), "is accepted, and all its references resolve"),
+        (Reach(ProbeReason.CALLER_NEEDED), "is accepted, and all its references resolve"),
+    ],
+)
+def test_a_ready_backend_that_does_not_answer_says_so(reach: Reach, told: str) -> None:
+    """In the message that `kubectl get -o wide` shows; what nobody knows is no failure."""
+    assert message(assess(held(backend("github")), reach=reach), "Ready") == told
+
+
+def test_of_a_backend_that_is_not_ready_the_message_says_why_alone() -> None:
+    """What was seen of it is about another backend than it is to be."""
+    assert "reachable" not in message(assess(held(backend("github", auth=BEARER)), reach=DEAD), "Ready")
+
+
 def test_a_backend_that_no_longer_answers_keeps_what_it_last_said() -> None:
     """It is what sidecars go on serving."""
     assert assess(held(backend("github")), reach=DEAD).facts == assess(held(backend("github"))).facts

@@ -284,6 +284,22 @@ def test_a_degraded_gateway_says_what_is_missing() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("silent", "told"),
+    [
+        (0, "serves 2 of 2 backends"),
+        (1, "serves 2 of 2 backends, 1 of which does not answer the operator"),
+        (2, "serves 2 of 2 backends, 2 of which do not answer the operator"),
+    ],
+)
+def test_a_ready_gateway_says_how_many_backends_do_not_answer(silent: int, told: str) -> None:
+    """They are served all the same: an outage elsewhere blocks no rollout."""
+    assessment = assess(gateway("github", "jira"), backend("github"), backend("jira"), silent=silent)
+    assert message(assessment, "Ready") == told
+    assert in_short(assessment) == [VALID, RESOLVED, PROGRAMMED, "Ready=True Ready"]
+    assert reading(assessment) == "Current"
+
+
 def test_conflicts_are_named_on_the_gateway_too() -> None:
     """Whoever owns the gateway need not own the alias."""
     older = alias("older", "github", "a", "find", created="2026-01-01T00:00:00Z")

@@ -131,6 +131,15 @@ async def test_a_gateway_tells_of_its_pods_and_tools() -> None:
     assert status["configHash"] == "c0ffee"
 
 
+async def test_a_gateway_tells_of_backends_that_do_not_answer() -> None:
+    """It is ready all the same."""
+    controller = Controller()
+    controller.reaches["uid-github"] = replace(ANSWERED, reason=ProbeReason.TIMED_OUT, failures=3)
+    controller.compile()
+    await controller.statuses.gateway(MAIN)
+    assert controller.message(GATEWAYS) == "serves 1 of 1 backends, 1 of which does not answer the operator"
+
+
 async def test_an_alias_is_held_back_while_a_gateway_is_still_to_be_compiled() -> None:
     """What an older compilation says of it may be wrong by now."""
     controller = Controller()
