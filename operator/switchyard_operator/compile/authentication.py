@@ -6,6 +6,7 @@ nobody in and takes nothing from the others, and where none resolves nobody is l
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from switchyard_operator.api.fields import FieldPath
@@ -20,6 +21,10 @@ from switchyard_sidecar.config import model as config
 
 _SERVICE_ACCOUNT_ALGORITHMS: Final = ("RS256", "ES256", "ES384", "ES512")
 """With which an API server signs tokens, by itself or by an external signer (KEP-740)."""
+
+
+_KEY_SETS_REMEMBERED: Final = 64
+"""Given key sets of which it is remembered whether they are usable: to find out takes up to some milliseconds for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def authentication(
     issuers = [
         _issuer(each, ca)
         for index, each in enumerate(auth.jwt)
-        if (ca := credential("jwt", index, "caRef")) is not None or each.ca_ref is None
+        if ((ca := credential("jwt", index, "caRef")) is not None or each.ca_ref is None) and _may_verify(each)
     ]
     if auth.kubernetes is not None and service_accounts is not None and not _is_named(gateway, service_accounts):
         issuers.append(
@@ -110,6 +115,21 @@ def knowing(
     return tuple(better.get(each.field, each) for each in reports)
 
 
+def _may_verify(jwt: JwtIssuer) -> bool:
+    """Whether there may be a key to check tokens with. Of one that publishes its keys only the sidecar finds out."""
+    return jwt.jwks is None or _is_usable(jwt.jwks, jwt.algorithms)
+
+
+@lru_cache(maxsize=_KEY_SETS_REMEMBERED)
+def _is_usable(jwks: str, algorithms: tuple[str, ...]) -> bool:
+    from switchyard_sidecar.access.keys import KeySet, KeySetError  # noqa: PLC0415 - cryptography, for few gateways alone
+
+    try:
+        return bool(KeySet.of(jwks, algorithms).marks)
+    except KeySetError:
+        return False
+
+
 def _issuer(jwt: JwtIssuer, ca: config.Credential | None) -> config.Issuer:
     return config.Issuer(
         issuer=jwt.issuer,
@@ -132,6 +152,11 @@ def _reports(
 ) -> Iterator[Report]:
     yield from _unresolved(gateway, followed)
     auth = gateway.spec.auth
+    for index, jwt in enumerate(auth.jwt if auth is not None else ()):
+        if not _may_verify(jwt):
+            path: FieldPath = ("spec", "auth", "jwt", index, "jwks")
+            message = f"holds no public key for {', '.join(jwt.algorithms)} (an RSA key needs 2048 bits); nobody is let in by it"
+            yield Report(Severity.ERROR, Ref("MCPGateway", *gateway.key), path, Reason.NO_USABLE_KEY, message)
     if auth is not None and auth.kubernetes is not None and service_accounts is None:
         message = (
             "the API server does not let the operator read issuer and keys of its service accounts (ClusterRole "

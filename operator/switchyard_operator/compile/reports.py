@@ -42,6 +42,7 @@ class Reason(StrEnum):
 
     # Who may use a gateway
     ISSUER_UNKNOWN = "IssuerUnknown"
+    NO_USABLE_KEY = "NoUsableKey"
     DUPLICATE_ISSUER = "DuplicateIssuer"
     FORWARD_WITHOUT_AUDIENCE = "ForwardWithoutAudience"
     OPEN_TO_EVERYONE = "OpenToEveryone"

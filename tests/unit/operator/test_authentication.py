@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from switchyard_operator.api.resource import Key
 from switchyard_operator.compile import CompiledGateway, Objects, compile_gateway
-from switchyard_operator.compile.authentication import ServiceAccountIssuer, knowing
+from switchyard_operator.compile.authentication import ServiceAccountIssuer, admits_nobody, knowing
 from switchyard_operator.compile.directory import write
 from switchyard_operator.compile.objects import ConfigMap
 from switchyard_operator.compile.revocation import valid_tokens
@@ -19,7 +20,14 @@ from switchyard_sidecar.config.load import load
 from unit.operator.declared import AGENTS, KEY, MAIN, backend, compiled, found, gateway, secret
 from unit.operator.pem import CERTIFICATE
 
-KEYS = '{"keys": [{"kty": "EC", "crv": "P-256", "x": "x", "y": "y"}]}'
+EC_KEY: dict[str, Any] = {
+    "kty": "EC",
+    "crv": "P-256",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+}
+"""Of RFC 7517, appendix A.1."""
+KEYS = json.dumps({"keys": [EC_KEY]})
 ISSUER: dict[str, Any] = {
     "issuer": "https://login.example",
     "audiences": ["https://mcp.example"],
@@ -97,6 +105,36 @@ def test_the_sidecar_reads_what_is_written(tmp_path: Path) -> None:
         applied = plan(None, loaded).authentication
         assert applied is not None
         assert ([each.config.name for each in applied.tokens], applied.waiting) == (names, ())
+
+
+@pytest.mark.parametrize(
+    ("keys", "algorithms"),
+    [
+        pytest.param([], ["ES256"], id="none"),
+        pytest.param([EC_KEY], ["RS256", "EdDSA"], id="of another type"),
+        pytest.param([EC_KEY], ["ES384"], id="of another curve"),
+        pytest.param([EC_KEY | {"use": "enc"}], ["ES256"], id="for encryption"),
+        pytest.param([EC_KEY | {"y": "AA"}], ["ES256"], id="no point of the curve"),
+    ],
+)
+def test_a_key_set_without_a_usable_key_lets_nobody_in(keys: list[dict[str, Any]], algorithms: list[str]) -> None:
+    """Its issuer is left out and reported, and takes nothing from the others."""
+    given = {"issuer": "urn:b", "audiences": ["b"], "jwks": json.dumps({"keys": keys}), "algorithms": algorithms}
+    result = compiled(gateway(auth={"jwt": [ISSUER, given]}))
+    assert [each.issuer for each in admission(result).issuers] == ["https://login.example"]
+    (report,) = result.reports
+    assert str(report) == (
+        f"MCPGateway agents/main: spec.auth.jwt[1].jwks: holds no public key for {', '.join(algorithms)} (an RSA key needs 2048 "
+        "bits); nobody is let in by it [NoUsableKey]"
+    )
+    assert admits_nobody(admission(compiled(gateway(auth={"jwt": [given]}))))
+
+
+def test_a_key_for_one_of_the_algorithms_is_enough() -> None:
+    """As the sidecar has it: keys that are of no use are passed over (RFC 7517, section 5)."""
+    given = {"issuer": "urn:b", "audiences": ["b"], "jwks": json.dumps({"keys": [{"kty": "RSA"}, EC_KEY]})}
+    result = compiled(gateway(auth={"jwt": [given]}))
+    assert ([each.issuer for each in admission(result).issuers], result.reports) == (["urn:b"], ())
 
 
 def test_authorization_servers_may_be_said() -> None:

@@ -14,6 +14,7 @@ from unit.operator.status.situations import GENERATION, NOW, held, in_short, inv
 WELL = Writing(Written.PROGRAMMED, "the config is written", "c0ffee")
 BEARER = {"type": "Bearer", "secretKeyRef": {"name": "gh", "key": "token"}}
 ISSUER = {"issuer": "https://login.example", "audiences": ["a"], "jwksURL": "https://login.example/keys"}
+KEYLESS = {"issuer": "urn:a", "audiences": ["a"], "jwks": '{"keys":[]}'}
 TOKENS = [{"name": "ci", "secretKeyRef": {"name": "ci", "key": "token"}}]
 VALID, RESOLVED, PROGRAMMED = "Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs", "Programmed=True Programmed"
 
@@ -165,6 +166,26 @@ def test_a_gateway_that_is_well() -> None:
             ],
             "Failed",
             id="nobody is let in until somebody permits it",
+        ),
+        pytest.param(
+            gateway("github", auth={"jwt": [KEYLESS]}),
+            WELL,
+            [
+                VALID,
+                "ResolvedRefs=False NoUsableKey",
+                "Programmed=False NobodyAdmitted",
+                "Stalled=True NobodyAdmitted",
+                "Ready=False NobodyAdmitted",
+            ],
+            "Failed",
+            id="nobody is let in until somebody gives a key",
+        ),
+        pytest.param(
+            gateway("github", auth={"jwt": [ISSUER, KEYLESS]}),
+            WELL,
+            [VALID, "ResolvedRefs=False NoUsableKey", PROGRAMMED, "Ready=True Degraded"],
+            "Current",
+            id="one of two issuers has no key",
         ),
         pytest.param(
             gateway("github", auth={"jwt": [ISSUER], "tokens": TOKENS}),
