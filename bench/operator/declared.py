@@ -175,6 +175,7 @@ def _pod(of: int, number: int, admin_port: int) -> Object:
         "metadata": {
             "name": f"{gateway(of)}-{number}",
             "labels": {"switchyard.dev/gateway": gateway(of), "app": gateway(of)},
+            "annotations": {"switchyard.dev/config-format": "1"},
         },
         "spec": {
             "initContainers": [sidecar],

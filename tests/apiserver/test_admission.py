@@ -220,7 +220,9 @@ async def test_without_a_webhook_pods_start_bare_under_ignore_and_are_counted(
 
     await told("SidecarMissing", 1)
     events = [each for each in await client.list(EVENTS, namespace) if each["reason"] == "SidecarMissing"]
-    assert [each["note"] for each in events] == ["1 pod has no sidecar (it is added when a pod is created): agent"]
+    assert [each["note"] for each in events] == [
+        "1 pod has no sidecar (the webhook adds it when a pod is created, where it is enabled and nothing in the pod is in the way): agent"
+    ]
     late = agent("late")
     labels = late["metadata"].pop("labels")
     await client.create(PODS, namespace, late)

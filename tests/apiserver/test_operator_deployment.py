@@ -444,7 +444,8 @@ async def test_an_operator_that_may_not_deploy_does_all_else(
 async def _running(client: Client, namespace: str, name: str, admin_port: int) -> None:
     """A replica's pod, as its kubelet would report it."""
     container = {"name": "switchyard", "image": IMAGE, "ports": [{"name": "admin", "containerPort": admin_port}]}
-    metadata = {"name": name, "labels": {"switchyard.dev/deployment-of": "main"}}
+    marks = {"switchyard.dev/config-format": "1"}
+    metadata = {"name": name, "labels": {"switchyard.dev/deployment-of": "main"}, "annotations": marks}
     await client.create(PODS, namespace, {"metadata": metadata, "spec": {"containers": [container]}})
     status = {"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
     writing: Awaitable[Object] = client.request(

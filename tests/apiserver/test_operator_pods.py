@@ -70,7 +70,11 @@ def pod(name: str, of: str, port: int | None) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "labels": {"switchyard.dev/gateway": of}},
+        "metadata": {
+            "name": name,
+            "labels": {"switchyard.dev/gateway": of},
+            "annotations": {"switchyard.dev/config-format": "1"},
+        },
         "spec": {"initContainers": [native], "containers": [{"name": "app", "image": "any"}]},
     }
 

@@ -176,7 +176,10 @@ def test_pods_without_a_sidecar_are_told_of_until_they_are_made_anew(operator: C
             within_s=SOON_S,
         )
         described = operator.kubectl("describe", "mcpgw", "main", "-n", namespace)
-        assert "1 pod has no sidecar (it is added when a pod is created): agent" in described
+        assert (
+            "1 pod has no sidecar (the webhook adds it when a pod is created, where it is enabled and nothing in the pod is in the way): agent"
+            in described
+        )
         with _policy(operator, "Fail"), pytest.raises(CommandError, match="failed calling webhook"):
             operator.apply(json.dumps(labelled("second")), namespace=namespace)
     operator.kubectl("delete", "pod", "agent", "-n", namespace)

@@ -97,7 +97,10 @@ def test_no_pod_stops_the_operator(arguments: list[str], annotations: Mapping[st
     labels = {"switchyard.dev/gateway": "main"}
     metadata = {"namespace": "agents", "name": "p", "uid": "u", "resourceVersion": "5", "labels": labels}
     container = {"name": "switchyard", "args": arguments}
-    pod = {"metadata": {**metadata, "annotations": dict(annotations)}, "spec": {"containers": [container]}}
+    pod = {
+        "metadata": {**metadata, "annotations": {"switchyard.dev/config-format": "1"} | dict(annotations)},
+        "spec": {"containers": [container]},
+    }
     store.event(PODS, "ADDED", pod)
     (found,) = store.pods_of(Key("agents", "main"))
     assert isinstance(found, Pod)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from switchyard_operator.api.pod_options import port_in
-from switchyard_operator.api.pods import ADMIN_PORT_NAME, DEPLOYMENT_OF, GATEWAY_OF_POD, SIDECAR
+from switchyard_operator.api.pods import ADMIN_PORT_NAME, CONFIG_FORMAT, DEPLOYMENT_OF, GATEWAY_OF_POD, SIDECAR
 from switchyard_operator.api.resource import GROUP, Key
 from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
 from switchyard_operator.compile.session_keys import session_keys_in
@@ -84,6 +84,7 @@ class Pod:
         """The pod in an object of the API server."""
         metadata, status = raw["metadata"], raw.get("status") or {}
         labels = metadata.get("labels") or {}
+        container = sidecar_in(metadata, raw.get("spec") or {})
         return cls(
             key=Key(metadata["namespace"], metadata["name"]),
             uid=metadata.get("uid", ""),
@@ -94,7 +95,7 @@ class Pod:
                 each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ()
             ),
             finished=status.get("phase") in {"Succeeded", "Failed"} or "deletionTimestamp" in metadata,
-            sidecar=_sidecar(raw.get("spec") or {}),
+            sidecar=None if container is None else Sidecar.of(container),
             annotations={
                 name: value
                 for name, value in (metadata.get("annotations") or {}).items()
@@ -221,12 +222,15 @@ def decided(raw: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(msgspec.json.encode(tree, order="deterministic")).digest()
 
 
-def _sidecar(spec: Mapping[str, Any]) -> Sidecar | None:
-    """Found by its name alone: a container that is called so, native (an init container) or not."""
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        if container.get("name") == SIDECAR:
-            return Sidecar.of(container)
-    return None
+def sidecar_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Our sidecar among a pod's containers, native (an init container) or not.
+
+    Its name alone proves nothing: an agent's own container may be called so, and then nothing says which format it reads.
+    """
+    if CONFIG_FORMAT not in (metadata.get("annotations") or {}):
+        return None
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    return next((each for each in containers if each.get("name") == SIDECAR), None)
 
 
 def _arguments(words: Iterable[str]) -> dict[str, str]:

@@ -13,9 +13,9 @@ from switchyard_operator.api.gateway import MCPGateway
 from switchyard_operator.api.names import GatewayName
 from switchyard_operator.api.pod_options import Options, options_of
 from switchyard_operator.api.resource import Key
-from switchyard_operator.controller.observed import Sidecar
+from switchyard_operator.controller.observed import Sidecar, sidecar_in
 from switchyard_operator.injection.patch import Operation, sidecar_added, told
-from switchyard_operator.workloads.container import Tree, containers_of
+from switchyard_operator.workloads.container import containers_of
 from switchyard_operator.workloads.settings import Installation, Settings, settings_for
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -75,31 +75,28 @@ def decide(
     options, faults = options_of(metadata.get("annotations") or {})
     settings = settings_for(installation, gateway).within(options)
     facts = {"gateway": str(key)}
-    if (container := _present(metadata, spec)) is not None:
-        return Decision(Result.PRESENT, _told_of(container, pod, settings, options), _prefixed(faults), facts)
+    static = _MIRROR in (metadata.get("annotations") or {})
+    if (container := sidecar_in(metadata, spec)) is not None:
+        patch = () if static else _told_of(container, pod, settings, options)
+        return Decision(Result.PRESENT, patch, _prefixed(faults), facts)
     if gateway is not None and gateway.spec.mode == "Deployment":
         return _refused(Result.DEPLOYMENT_MODE, f'MCPGateway "{name}" runs as a Deployment: use its Service', facts)
-    if _MIRROR in (metadata.get("annotations") or {}):
+    if static:
         return _refused(Result.STATIC, "the pod is a static one, which belongs to its node", facts)
     if (obstacle := _obstacle(spec, settings)) is not None:
         return _refused(*obstacle, facts)
-    patch = [*sidecar_added(pod, key, settings, first=options.first)]
+    added = [*sidecar_added(pod, key, settings, first=options.first)]
     if options.environment:
-        patch += told(pod, settings.url)
+        added += told(pod, settings.url)
     if gateway is None:
         missing = f'there is no valid MCPGateway "{name}" in namespace "{namespace}" yet: no tools until there is'
         faults = (missing, *faults)
-    return Decision(Result.INJECTED, tuple(patch), _prefixed(faults), facts | {"image": settings.image})
+    return Decision(Result.INJECTED, tuple(added), _prefixed(faults), facts | {"image": settings.image})
 
 
-def _present(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Tree | None:
-    """The sidecar that we have added before, if the pod has it."""
-    if pods.CONFIG_FORMAT not in (metadata.get("annotations") or {}):
-        return None
-    return next((each for each in containers_of(spec) if each.get("name") == pods.SIDECAR), None)
-
-
-def _told_of(container: Tree, pod: Mapping[str, Any], settings: Settings, options: Options) -> tuple[Operation, ...]:
+def _told_of(
+    container: Mapping[str, Any], pod: Mapping[str, Any], settings: Settings, options: Options
+) -> tuple[Operation, ...]:
     """Containers that came later are told where the sidecar listens that is there, whatever the gateway says by now."""
     seen = Sidecar.of(container)
     if not options.environment or seen.port is None or seen.path is None:

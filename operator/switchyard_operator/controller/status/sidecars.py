@@ -1,7 +1,8 @@
 """Which pods that ask for a gateway have its sidecar, and which have one as they would be given now.
 
 Pods are changed only when they are created. So a pod that was created while the webhook was away has no sidecar, and one that was
-created before an upgrade, or before the gateway got another port, has an old one, until somebody makes it anew.
+created before an upgrade, or before the gateway got another port, has an old one, until somebody makes it anew. Where the webhook is
+disabled, no pod is given one.
 """
 
 from collections.abc import Iterable
@@ -18,6 +19,8 @@ from switchyard_sidecar.config.model import FORMAT
 
 _NAMED: Final = 5
 """How many pods a message names."""
+_HOW: Final = "the webhook adds it when a pod is created, where it is enabled and nothing in the pod is in the way"
+"""The operator does not know whether there is a webhook: who runs it need not be who runs the operator."""
 
 
 class SidecarReason(StrEnum):
@@ -55,7 +58,7 @@ class Sidecars:
         if not self.asking:
             return None
         if self.missing:
-            said = f"{_have(self.missing)} no sidecar (it is added when a pod is created): {_some(self.missing)}"
+            said = f"{_have(self.missing)} no sidecar ({_HOW}): {_some(self.missing)}"
             return Condition(INJECTED, Truth.FALSE, SidecarReason.MISSING, said)
         if self.outdated:
             why = "image, port, path or format of the config; it is renewed when a pod is created anew"

@@ -341,8 +341,9 @@ def test_of_a_pod_only_what_statuses_tell_matters(more: dict[str, Any], matters:
 def test_a_pods_port_is_what_its_arguments_say_if_that_is_one(listen: str, port: int | None) -> None:
     """Whoever makes a pod writes them, and must not stop the operator."""
     store = Store()
+    marked = {"annotations": {"switchyard.dev/config-format": "1"}}
     container = {"name": "switchyard", "args": ["--listen", listen]}
-    store.event(PODS, "ADDED", pod(5, spec={"containers": [container]}))
+    store.event(PODS, "ADDED", pod(5, metadata=marked, spec={"containers": [container]}))
     (found,) = store.pods_of(Key("agents", "main"))
     assert found.sidecar is not None
     assert found.sidecar.port == port

@@ -294,6 +294,15 @@ def test_containers_that_another_webhook_adds_later_are_told_too() -> None:
     assert list(again.patch) == [{"op": "add", "path": "/spec/containers/1/env", "value": [URL]}]
 
 
+def test_a_static_pod_with_a_sidecar_is_left_as_it_is() -> None:
+    """Somebody has written it into the manifest, with our annotation; the node's kubelet would not have the pod changed."""
+    after = injected(pod())
+    after["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "0"
+    after["spec"]["containers"].append(container("late"))
+    again = decided(after)
+    assert (again.result, again.patch, again.warnings) == (Result.PRESENT, (), ())
+
+
 def test_a_copy_of_an_injected_pod_gets_the_sidecar_that_it_has_lost() -> None:
     """Our annotation alone proves nothing."""
     copy = pod(annotations={"switchyard.dev/config-format": "0"})

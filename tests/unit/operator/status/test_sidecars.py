@@ -93,6 +93,15 @@ def test_pods_without_a_sidecar_are_missing_one_until_they_are_over() -> None:
     assert Sidecars.of(gateway(), pods, IMAGE) == Sidecars(3, ("a", "b"), ())
 
 
+@pytest.mark.parametrize("place", ["initContainers", "containers"])
+def test_an_agents_own_container_of_the_sidecars_name_is_no_sidecar(place: str) -> None:
+    """The webhook adds none beside it (``NameTaken``), and it is not one that is outdated: it will never be another."""
+    own = {"name": "switchyard", "image": "registry.example/railway:3", "args": ["--listen", ":9000"]}
+    labels = {"switchyard.dev/gateway": "main"}
+    raw = {"metadata": {"namespace": "agents", "name": "agent-1", "labels": labels}, "spec": {place: [own]}}
+    assert Sidecars.of(gateway(), [Pod.of(raw)], IMAGE) == Sidecars(1, ("agent-1",), ())
+
+
 def test_pods_of_a_gateway_with_a_deployment_need_no_sidecar() -> None:
     """Whatever they are labelled."""
     assert Sidecars.of(gateway(mode="Deployment"), [pod()], IMAGE) == Sidecars(0, (), ())
@@ -106,12 +115,12 @@ def test_pods_of_a_gateway_with_a_deployment_need_no_sidecar() -> None:
         (
             Sidecars(2, ("a",), ("b",)),
             ["Injected=False SidecarMissing"],
-            "1 pod has no sidecar (it is added when a pod is created): a",
+            "1 pod has no sidecar (the webhook adds it when a pod is created, where it is enabled and nothing in the pod is in the way): a",
         ),
         (
             Sidecars(9, tuple("abcdefg")),
             ["Injected=False SidecarMissing"],
-            "7 pods have no sidecar (it is added when a pod is created): a, b, c, d, e and 2 more",
+            "7 pods have no sidecar (the webhook adds it when a pod is created, where it is enabled and nothing in the pod is in the way): a, b, c, d, e and 2 more",
         ),
         (
             Sidecars(2, (), ("a", "b")),
