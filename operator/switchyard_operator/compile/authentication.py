@@ -17,6 +17,7 @@ from switchyard_operator.compile.backends import credential_for
 from switchyard_operator.compile.credentials import Credentials, Material, Unresolved
 from switchyard_operator.compile.objects import Objects
 from switchyard_operator.compile.reports import Reason, Report, Severity
+from switchyard_sidecar.access.refusals import KeySetError
 from switchyard_sidecar.config import model as config
 
 _SERVICE_ACCOUNT_ALGORITHMS: Final = ("RS256", "ES256", "ES384", "ES512")
@@ -122,7 +123,7 @@ def _may_verify(jwt: JwtIssuer) -> bool:
 
 @lru_cache(maxsize=_KEY_SETS_REMEMBERED)
 def _is_usable(jwks: str, algorithms: tuple[str, ...]) -> bool:
-    from switchyard_sidecar.access.keys import KeySet, KeySetError  # noqa: PLC0415 - cryptography, for few gateways alone
+    from switchyard_sidecar.access.keys import KeySet  # noqa: PLC0415 - cryptography, for few gateways alone
 
     try:
         return bool(KeySet.of(jwks, algorithms).marks)
