@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Final
 
 from switchyard_operator.api.resource import DEFAULT_NAMESPACE, Key
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         if missing.name != "yaml":
             raise
-        print("error: manifests need PyYAML: pip install 'mcp-switchyard[cli]'", file=sys.stderr)  # noqa: T201
+        print(f"error: manifests need PyYAML: {_remedy()}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
         return 130
@@ -39,6 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def _remedy() -> str:
+    """Where PyYAML comes from. The images have no pip; the operator's has PyYAML."""
+    install = "pip install 'mcp-switchyard[cli]'"
+    if find_spec("pip") is not None:
+        return install
+    pod = "kubectl exec -i -n switchyard-system deploy/switchyard-operator -- switchyard"
+    return f"there is no pip here, so use the operator's pod (`{pod} COMMAND -f - < FILE`), or elsewhere {install}"
 
 
 def _run(arguments: argparse.Namespace) -> int:

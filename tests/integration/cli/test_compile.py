@@ -237,9 +237,27 @@ def test_wrong_arguments_are_said_with_usage(arguments: list[str], complaint: st
     assert complaint in done.stderr
 
 
-def test_without_pyyaml_the_command_says_what_to_install() -> None:
-    """The sidecar's image has none, and `pip install mcp-switchyard` brings none."""
-    program = "import sys; sys.modules['yaml'] = None; from switchyard_operator.cli.main import main; sys.exit(main())"
+INSTALL = "pip install 'mcp-switchyard[cli]'"
+
+
+@pytest.mark.parametrize(
+    ("pip", "remedy"),
+    [
+        pytest.param("sys", INSTALL, id="beside pip"),
+        pytest.param(
+            "None",
+            "there is no pip here, so use the operator's pod (`kubectl exec -i -n switchyard-system deploy/switchyard-operator -- "
+            f"switchyard COMMAND -f - < FILE`), or elsewhere {INSTALL}",
+            id="in an image",
+        ),
+    ],
+)
+def test_without_pyyaml_the_command_says_where_it_is(pip: str, remedy: str) -> None:
+    """`pip install mcp-switchyard` brings none. The sidecar's image has neither it nor pip; the operator's pod has it."""
+    program = (
+        f"import sys; sys.modules['yaml'] = None; sys.modules['pip'] = {pip}; "
+        "from switchyard_operator.cli.main import main; sys.exit(main())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program, "compile", "-f", "x"],
         capture_output=True,
@@ -248,7 +266,7 @@ def test_without_pyyaml_the_command_says_what_to_install() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: manifests need PyYAML: pip install 'mcp-switchyard[cli]'\n"
+    assert done.stderr == f"error: manifests need PyYAML: {remedy}\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
