@@ -229,10 +229,10 @@ async def test_of_two_aliases_the_loser_names_the_winner(
 async def test_an_alias_waits_for_a_backend_that_is_left_out(
     operator: Replica, client: Client, namespace: str, watched: Watched
 ) -> None:
-    """Its gateway includes the backend and cannot serve it: the alias does not work, and says where to look."""
+    """Its gateway includes the backend, and there is none yet: the alias does not work, and says so."""
     await client.create(GATEWAYS, namespace, gateway("main", "one"))
     await client.create(ALIASES, namespace, alias("find", "one", "search"))
-    found = await watched.becomes(ALIASES, "find", "Reconciling=True BackendNotResolved", "InProgress")
+    found = await watched.becomes(ALIASES, "find", "Reconciling=True BackendNotFound", "InProgress")
     assert found["status"]["gateways"] == {"total": 1, "accepted": 0, "conflicted": 0}
     await client.create(BACKENDS, namespace, backend("one"))
     await watched.becomes(ALIASES, "find", "Ready=True Ready", "Current")
