@@ -81,6 +81,16 @@ async def test_equal_lists_have_equal_digests_and_other_lists_others() -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
+@pytest.mark.parametrize(("pages", "complete"), [(3, True), (2, False)])
+async def test_whether_the_list_was_read_to_its_end_is_known(pages: int, complete: bool) -> None:
+    """What a list that was not has no word of may still be there."""
+    async with ModernBackend(*tools("a", "b", "c")) as server:
+        server.page_size = 1
+        probe = await looked(backend(server.url, limits=Limits(pages=pages)))
+    assert probe.answer is not None
+    assert (probe.answer.complete, len(probe.answer.names)) == (complete, pages)
+
+
 @pytest.mark.parametrize("make", [ModernBackend, LegacyBackend])
 async def test_what_differs_from_the_pins_is_said(make: type[OrdinaryBackend]) -> None:
     """What is listed, by the backend's own filter, beside what is pinned."""
