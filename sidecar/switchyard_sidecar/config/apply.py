@@ -1,8 +1,8 @@
 """What a newly read config changes: which backends go on, which start again, and what becomes of their last list.
 
 Pure. The whole of a config is applied as one change, but for one thing: a backend whose credential files have not arrived
-yet (config and credentials come from two objects, which the kubelet may project at two moments) keeps its former section
-and its former credentials until they do, and a new one waits, unresolved.
+yet (config and credentials come from two objects, which the kubelet may project at two moments) is asked where and as whom it
+was asked before until they do, and a new one waits, unresolved.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class AppliedBackend:
     one of them waits for another file."""
     fate: Fate
     waiting: bool = False
-    """Whether its credentials have not arrived, so that ``config`` is its former section or unresolved."""
+    """Whether its credentials have not arrived, so that ``config`` is in part its former section, or unresolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ class AppliedToken:
 
 @dataclass(frozen=True, slots=True)
 class AppliedAuthentication:
-    """Who is let in. What has not arrived lets nobody in; what was there before stays as it was until it has."""
+    """Who is let in. What has not arrived lets nobody in.
+
+    What was there before stays until it has, if no more than the credential differs: neither does an old token get new claims, nor
+    do old claims meet new rules.
+    """
 
     issuers: tuple[AppliedIssuer, ...]
     tokens: tuple[AppliedToken, ...]
@@ -111,7 +115,10 @@ def _backend(old: AppliedBackend | None, section: Backend, new: Loaded) -> Appli
     if old is None or old.config.unresolved is not None:
         waiting = section.model_copy(update={"unresolved": CREDENTIAL_PENDING})
         return AppliedBackend(waiting, {}, _fate(old, waiting, {}), waiting=True)
-    return AppliedBackend(old.config, old.credentials, Fate.UNCHANGED, waiting=True)
+    # Who is asked, and as whom, stays as it was; what of it may be shown does not wait.
+    shown = {"prefix": section.prefix, "filters": section.filters, "pinning": section.pinning}
+    meanwhile = old.config.model_copy(update=shown)
+    return AppliedBackend(meanwhile, old.credentials, _fate(old, meanwhile, old.credentials), waiting=True)
 
 
 def _reconnected(backend: AppliedBackend) -> AppliedBackend:
@@ -132,7 +139,9 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
             issuers.append(AppliedIssuer(issuer, ca))
             continue
         waiting.append(f"issuer {issuer.issuer}")
-        issuers.append(known_issuers.get(issuer.issuer) or AppliedIssuer(issuer, waiting=True))
+        known = known_issuers.get(issuer.issuer)
+        same = known is not None and _terms(known.config) == _terms(issuer)
+        issuers.append(known if known is not None and same else AppliedIssuer(issuer, waiting=True))
     for token in section.tokens:
         secret = new.credentials.get(token.credential.file)
         if secret is not None:
@@ -140,8 +149,14 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
             tokens.append(AppliedToken(token, secret.decode("latin-1").strip()))
             continue
         waiting.append(f"token {token.name}")
-        tokens += [known_tokens[token.name]] if token.name in known_tokens else []
+        former = known_tokens.get(token.name)
+        tokens += [former] if former is not None and former.config.claims == token.claims else []
     return AppliedAuthentication(tuple(issuers), tuple(tokens), tuple(waiting))
+
+
+def _terms(issuer: Issuer) -> dict[str, Any]:
+    """On what its tokens are taken, wherever its keys come from."""
+    return issuer.model_dump(exclude={"jwks", "jwks_url", "ca"})
 
 
 def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:

@@ -123,6 +123,18 @@ def test_backend_keeps_its_former_section_until_its_credential_arrives(tmp_path:
     assert not finally_.backends["tools/a"].waiting
 
 
+def test_what_of_a_backend_may_be_shown_does_not_wait_for_its_credential(tmp_path: Path) -> None:
+    """Filters, pins and the prefix that rules are written for hold at once, for the backend as it was asked before."""
+    rules = {"prefix": "p", "filters": [{"exclude": ["b"]}], "pinning": {"mode": "Enforce"}}
+    before = gateway(bearer("a", "cred_a", b"old"))
+    after = gateway(bearer("a", "cred_a", b"new") | {"url": "http://a2/mcp", **rules})
+    waits = applied(tmp_path, (before, {"cred_a": b"old"}), (after, {"cred_a": b"old"})).backends["tools/a"]
+    assert (waits.config.url, waits.credentials) == ("http://a/mcp", {"cred_a": b"old"})
+    assert (waits.config.prefix, waits.config.pinning.mode) == ("p", "Enforce")
+    assert [each.exclude for each in waits.config.filters] == [("b",)]
+    assert (waits.fate, waits.waiting) == (Fate.KEEP, True)
+
+
 def test_vanished_credential_changes_nothing_while_the_process_lives(tmp_path: Path) -> None:
     """Secret gone before the ConfigMap says so: the backend goes on with what it has."""
     config = gateway(bearer("a", "cred_a"))
@@ -175,16 +187,20 @@ def lets_in(result: Applied) -> dict[str, str]:
     return {token.config.name: token.secret for token in result.authentication.tokens}
 
 
-def test_static_token_stays_as_it_was_until_its_file_arrives(tmp_path: Path) -> None:
-    """With its former claims too: what is on its way opens nothing, and what was agreed to before stays until then."""
+@pytest.mark.parametrize(
+    ("claims", "meanwhile"), [({"team": "a"}, {"ci": "first"}), ({"team": "b"}, {})], ids=["rotated", "other claims"]
+)
+def test_static_token_stays_until_its_file_arrives(
+    tmp_path: Path, claims: dict[str, str], meanwhile: dict[str, str]
+) -> None:
+    """If it stands for the same: an old token gets no new claims, and old claims meet no new rules."""
     before = gateway(authentication={"tokens": [{**CI, "claims": {"team": "a"}}]})
-    changed = {**CI, "credential": credential("cred_ci", b"second\n"), "claims": {"team": "b"}}
+    changed = {**CI, "credential": credential("cred_ci", b"second\n"), "claims": claims}
     new = {"name": "new", "credential": credential("cred_new", b"third")}
     after = gateway(authentication={"tokens": [changed, new]})
     waits = applied(tmp_path / "waits", (before, {"cred_ci": b"first"}), (after, {"cred_ci": b"first"}))
-    assert lets_in(waits) == {"ci": "first"}
+    assert lets_in(waits) == meanwhile
     assert waits.authentication is not None
-    assert waits.authentication.tokens[0].config.claims == {"team": "a"}
     assert waits.authentication.waiting == ("token ci", "token new")
     files = {"cred_ci": b"second\n", "cred_new": b"third"}
     arrived = applied(tmp_path / "arrived", (before, {"cred_ci": b"first"}), (after, files))
@@ -204,18 +220,29 @@ def test_removed_token_is_gone_at_once(tmp_path: Path) -> None:
 
 
 def test_issuer_whose_authority_has_not_arrived_keeps_its_former_section(tmp_path: Path) -> None:
-    """A new one waits, and stands for nobody until then."""
-    ca = {**ISSUER, "ca": credential("cred_ca", b"pem"), "audiences": ["b"]}
-    before, after = gateway(authentication={"issuers": [ISSUER]}), gateway(authentication={"issuers": [ca]})
-    for steps, audiences, waiting in (
-        ([(before, {}), (after, {})], ("a",), False),
-        ([(after, {})], ("b",), True),
-        ([(before, {}), (after, {"cred_ca": b"pem"})], ("b",), False),
+    """If its tokens are taken on the same terms. One on others, or a new one, waits, and stands for nobody until then."""
+    with_ca = {**ISSUER, "ca": credential("cred_ca", b"pem")}
+    before: tuple[dict[str, Any], dict[str, bytes]] = (gateway(authentication={"issuers": [ISSUER]}), {})
+    for number, (steps, section, expected) in enumerate(
+        (
+            ([before], with_ca, (("a",), False, False)),
+            ([before], {**with_ca, "jwksUrl": "https://j.example/jwks"}, (("a",), False, False)),
+            ([before], {**with_ca, "audiences": ["b"]}, (("b",), True, True)),
+            ([], with_ca, (("a",), True, True)),
+        )
     ):
-        result = applied(tmp_path / str(len(list(tmp_path.iterdir()))), *steps)
-        assert result.authentication is not None
-        (issuer,) = result.authentication.issuers
-        assert (issuer.config.audiences, issuer.waiting) == (audiences, waiting)
+        after = gateway(authentication={"issuers": [section]})
+        for name, files in (("waits", {}), ("arrived", {"cred_ca": b"pem"})):
+            result = applied(tmp_path / f"{number} {name}", *steps, (after, files))
+            assert result.authentication is not None
+            (issuer,) = result.authentication.issuers
+            audiences, waiting, has_ca = expected if name == "waits" else (tuple(section["audiences"]), False, True)
+            assert (issuer.config.audiences, issuer.waiting, issuer.config.ca is not None) == (
+                audiences,
+                waiting,
+                has_ca,
+            )
+            assert (issuer.ca == b"pem") is (name == "arrived")
 
 
 def test_gateway_without_the_section_is_open_and_one_with_an_empty_section_is_not(tmp_path: Path) -> None:
