@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
-from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from aiohttp import ClientConnectionError, ClientHandlerType, ClientRequest, ClientResponse
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config import (
@@ -61,9 +61,13 @@ class Access:
         return RESTClientObject(self._configuration).ssl_context
 
     async def authorize(self, request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
-        """Send a request with the present credentials: an aiohttp client middleware."""
+        """Send a request with the present credentials: an aiohttp client middleware.
+
+        Raises:
+            ClientError: it could not be sent, or was not answered.
+        """
         await self._sign(request)
-        response = await send(request)
+        response = await _sent(request, send)
         if response.status != _UNAUTHORIZED:
             return response
         try:
@@ -73,7 +77,7 @@ class Access:
             return response
         response.close()
         await self._sign(request)
-        return await send(request)
+        return await _sent(request, send)
 
     async def _sign(self, request: ClientRequest) -> None:
         token = await self._configuration.get_api_key_with_prefix(
@@ -81,6 +85,18 @@ class Access:
         )  # the service account's, read each minute
         if token is not None:
             request.headers["Authorization"] = token.strip()
+
+
+async def _sent(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+    """Send a request.
+
+    Where connections are reset in the handshake, as by an API server that is just starting, uvloop may take a new one's descriptor for
+    one that is in use (``RuntimeError``, MagicStack/uvloop issue 653). That is one more connection that could not be made.
+    """
+    try:
+        return await send(request)
+    except RuntimeError as error:
+        raise ClientConnectionError(str(error)) from error
 
 
 async def _configuration(kubeconfig: Path | None) -> Configuration:
