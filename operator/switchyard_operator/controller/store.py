@@ -5,10 +5,13 @@ does not exist for others. Secrets are decoded once; bookkeeping (``managedField
 """
 
 import base64
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import structlog
 from pydantic import ValidationError
 
 from switchyard_operator.api.alias import MCPToolAlias
@@ -39,6 +42,8 @@ M = TypeVar("M")
 EVERYTHING: Final[Collection[tuple[Resource, str | None]]] = tuple((resource, None) for resource in WATCHED)
 """Every watched resource, in all namespaces."""
 
+_log = structlog.get_logger()
+
 
 class Store:
     """What is known of the cluster.
@@ -61,15 +66,15 @@ class Store:
         self.backends: Final = Shelf[MCPBackend](BACKENDS, _own(BACKENDS, MCPBackend), _into(backends, MCPBackend))
         self.aliases: Final = Shelf[MCPToolAlias](ALIASES, _own(ALIASES, MCPToolAlias), _into(aliases, MCPToolAlias))
         self.gateways: Final = Shelf[MCPGateway](GATEWAYS, _own(GATEWAYS, MCPGateway), _into(gateways, MCPGateway))
-        self.secrets: Final = Shelf[Secret | Child](SECRETS, _core(_secret), _into(secrets, Secret))
+        self.secrets: Final = Shelf[Secret | Child](SECRETS, _core(SECRETS, _secret), _into(secrets, Secret))
         self.config_maps: Final = Shelf[ConfigMap | Child](
-            CONFIG_MAPS, _core(_config_map), _into(config_maps, ConfigMap)
+            CONFIG_MAPS, _core(CONFIG_MAPS, _config_map), _into(config_maps, ConfigMap)
         )
-        self.pods: Final = Shelf[Pod](PODS, _core(Pod.of), self._follow_pod)
-        self.namespaces: Final = Shelf[Namespace](NAMESPACES, _core(_namespace), _into_names(namespaces))
+        self.pods: Final = Shelf[Pod](PODS, _core(PODS, Pod.of), self._follow_pod)
+        self.namespaces: Final = Shelf[Namespace](NAMESPACES, _core(NAMESPACES, _namespace), _into_names(namespaces))
         self._pods_of: dict[Key, set[Key]] = {}
         workloads = {
-            resource: Shelf[Workload](resource, _core(partial(Workload.of, resource)), _into_nothing)
+            resource: Shelf[Workload](resource, _core(resource, partial(Workload.of, resource)), _into_nothing)
             for resource in WORKLOADS
         }
         self._shelves: dict[Resource, Shelf[Any]] = {
@@ -165,11 +170,31 @@ def _parsed(resource: Resource, kind: type[Own], raw: Mapping[str, Any]) -> tupl
         return kind.model_validate(tree), ()
     except ValidationError as error:
         return None, tuple(explain(kind, error))
+    except Exception as error:  # noqa: BLE001 - one object costs itself, never its neighbours
+        _complain(resource, raw, error)
+        return None, (Explained(("spec",), "cannot be read, by a fault of the operator's: please report it", ""),)
 
 
-def _core(read: Callable[[Mapping[str, Any]], M]) -> Callable[[Mapping[str, Any], Item[M] | None], Item[M]]:
+def _core(
+    resource: Resource, read: Callable[[Mapping[str, Any]], M]
+) -> Callable[[Mapping[str, Any], Item[M] | None], Item[M]]:
     """Reads an object of Kubernetes' own, of which the API server has seen to it that it is well-formed."""
-    return lambda raw, _: _item(raw, read(raw))
+
+    def of(raw: Mapping[str, Any], _: Item[M] | None) -> Item[M]:
+        try:
+            return _item(raw, read(raw))
+        except Exception as error:  # noqa: BLE001 - one object costs itself, never its neighbours
+            _complain(resource, raw, error)
+            return _item(raw, None)
+
+    return of
+
+
+def _complain(resource: Resource, raw: Mapping[str, Any], error: Exception) -> None:
+    """Say which object could not be read, and where in the program. What the error says may be the object's own, secrets included."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(at.filename).name}:{at.lineno}"
+    _log.error("object_not_read", resource=str(resource), object=str(key_of(raw)), error=type(error).__name__, at=where)
 
 
 def _item(

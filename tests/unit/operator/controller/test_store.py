@@ -384,3 +384,33 @@ def test_objects_are_found_by_namespace() -> None:
     assert list(store.objects.gateways.within("tools")) == [Key("tools", "a")]
     assert list(store.objects.gateways.within("nowhere")) == []
     assert len(store.objects.gateways) == 2
+
+
+@pytest.mark.parametrize(
+    ("resource", "broken"),
+    [
+        pytest.param(SECRETS, {"data": {"token": 5, "s3cr3t": "s3cr3t"}}, id="Secret"),
+        pytest.param(CONFIG_MAPS, {"data": ["s3cr3t"], "binaryData": 5}, id="ConfigMap"),
+        pytest.param(PODS, {"spec": {"containers": 5}, "status": 5}, id="Pod"),
+    ],
+)
+def test_object_that_cannot_be_read_costs_itself_alone(
+    resource: Resource, broken: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is as if it had nothing in it, until it can be read; a line tells which it is, and nothing of what stands there."""
+    store = Store()
+    labels = {"switchyard.dev/credential": "true", "switchyard.dev/gateway": "main"}
+    metadata = {"namespace": "agents", "name": "a", "uid": "one", "resourceVersion": "1", "labels": labels}
+    store.event(resource, "ADDED", {"metadata": metadata, **broken})
+    item = store.shelf(resource).get(A)
+    assert item is not None
+    assert item.model is None
+    said = capsys.readouterr().out
+    assert "object_not_read" in said
+    assert "agents/a" in said
+    assert "s3cr3t" not in said
+    sound = {"metadata": {**metadata, "resourceVersion": "2"}, "spec": {"containers": []}}
+    store.event(resource, "MODIFIED", sound)
+    item = store.shelf(resource).get(A)
+    assert item is not None
+    assert item.model is not None
