@@ -1,16 +1,18 @@
 """Which calls are sent to one backend: no more at once than its share, and none while it cannot be expected to answer.
 
-So a backend that hangs takes no more than its share from its neighbours, and one that is down is found out by a few callers
-and not by each. A failed call counts as an outage only while the backend's list cannot be read either: a tool that is slow,
+So a backend that hangs takes no more than its share from its neighbours, one caller cannot take all of it from the others, and one that
+is down is found out by a few callers and not by each. A failed call counts as an outage only while the backend's list cannot be read either: a tool that is slow,
 or a connection that is lost once, is no reason to keep calls from the other tools.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
+from switchyard_sidecar.access.caller import ANONYMOUS
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.breaker import Breaker, State
@@ -18,15 +20,38 @@ from switchyard_sidecar.upstream.faults import AtRest, Fault
 from switchyard_sidecar.upstream.pace import Pace
 from switchyard_sidecar.upstream.wire import About
 
+ALPHA: Final = 3
+
 log = structlog.get_logger(__name__)
 
 
-@dataclass(slots=True)
 class Share:
-    """How many calls one backend may have at once, whosever sessions carry them."""
+    """How many calls one backend may have at once (``most``), whosever sessions carry them.
 
-    most: int
-    taken: int = 0
+    A caller gets one more while it has less than :data:`ALPHA` times what is free: one alone comes to three quarters of all, and the more
+    there are, the less each keeps from those to come. Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
+    Packet Switches" (1998). Who is nobody in particular may have all there is.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._held: Counter[str] = Counter()
+
+    def has_room(self, principal: str) -> bool:
+        """Whether this caller may have one more."""
+        return self._free > 0 and (principal == ANONYMOUS.principal or self._held[principal] < ALPHA * self._free)
+
+    def take(self, principal: str) -> None:
+        """One more is this caller's, until :meth:`give_back`."""
+        self._free -= 1
+        self._held[principal] += 1
+
+    def give_back(self, principal: str) -> None:
+        """See :meth:`take`."""
+        self._free += 1
+        self._held[principal] -= 1
+        if not self._held[principal]:
+            del self._held[principal]
 
 
 class Admission:
@@ -61,16 +86,16 @@ class Admission:
         return self._breaker.state(self._now())
 
     @contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Hold a place for one call, and learn from how it ends.
+    def admitted(self, principal: str) -> Iterator[None]:
+        """Hold a place for one call of this caller, and learn from how it ends.
 
         Raises:
             AtRest: the backend has failed several calls, and is not to be tried yet.
-            Fault: its share of calls is used up.
+            Fault: its share of calls is used up, or as much of it as this caller may have.
         """
-        ticket = self._ticket()
+        ticket = self._ticket(principal)
         self.running += 1
-        self._share.taken += 1
+        self._share.take(principal)
         try:
             yield
         except (Fault, McpError) as error:
@@ -83,7 +108,7 @@ class Admission:
             self.answered()
         finally:
             self.running -= 1
-            self._share.taken -= 1
+            self._share.give_back(principal)
 
     def answered(self) -> None:
         """The backend has answered something."""
@@ -91,8 +116,8 @@ class Admission:
             log.info("calls_resumed", **self._about)
         self._breaker.answered()
 
-    def _ticket(self) -> int:
-        if self._share.taken >= self._share.most:
+    def _ticket(self, principal: str) -> int:
+        if not self._share.has_room(principal):
             self.refused_total += 1
             raise Fault(faults.BUSY)
         now = self._now()

@@ -243,7 +243,7 @@ class BackendSession:
         """
         self._counters.calls += 1
         try:
-            with self._admission.admitted():
+            with self._admission.admitted(call.principal):
                 return await self._relayed(call, sink)
         except (Fault, McpError) as error:
             if faults.casts_doubt(error):

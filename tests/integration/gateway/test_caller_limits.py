@@ -13,9 +13,12 @@ from fakes import hostile
 from fakes.clients import LegacyClient, ModernClient
 from fakes.gateway import Gateway, gateway, section
 from fakes.issuer import AUDIENCE, SigningKey, good_claims, key_set
+from fakes.legacy import LegacyBackend
 from fakes.modern import ModernBackend
 from fakes.ordinary import said, tool
 from fakes.waiting import eventually
+from switchyard_sidecar.serving import Pace
+from switchyard_sidecar.upstream import pace as upstream_pace
 
 ISSUER = "https://login.example"
 KEY = SigningKey.make("one")
@@ -73,6 +76,26 @@ async def test_other_tokens_of_a_caller_bring_no_further_calls_where_they_go_on(
             assert (await gw.another_modern(token("alice")).call("a")).status == 429
             calling.cancel()
             await asyncio.gather(calling, return_exceptions=True)
+
+
+@pytest.mark.parametrize("era", [ModernBackend, LegacyBackend])
+async def test_one_caller_cannot_take_all_of_a_backend_that_hangs(
+    tmp_path: Path, era: type[ModernBackend | LegacyBackend]
+) -> None:
+    """Within its own limit, too: something of what the backend may be asked at once is left to others."""
+    pace = Pace(backends=upstream_pace.Pace(calls=4))
+    async with era(tool("a")) as backend, gateway(tmp_path, {"one": backend}, pace=pace, authentication=TRUSTED) as gw:
+        gate = asyncio.Event()
+        backend.call = lambda request: hostile.after(gate, hostile.result(said(request)))
+        calling = [asyncio.create_task(gw.another_modern(token("alice")).call("a")) for _ in range(3)]
+        await backend.received("tools/call", 3)
+        refused = await gw.another_modern(token("alice")).call("a")
+        assert (refused.status, refused.error["message"]) == (503, "Backend unavailable: too many calls at once")
+        bob = asyncio.create_task(gw.another_modern(token("bob")).call("a"))
+        await backend.received("tools/call", 4)
+        gate.set()
+        for answer in await asyncio.gather(*calling, bob):
+            assert answer.text["tool"] == "a"
 
 
 async def test_calls_that_were_cancelled_make_room(tmp_path: Path) -> None:
