@@ -90,8 +90,8 @@ class Access:
 async def _sent(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
     """Send a request.
 
-    Where connections are reset in the handshake, as by an API server that is just starting, uvloop may take a new one's descriptor for
-    one that is in use (``RuntimeError``, MagicStack/uvloop issue 653). That is one more connection that could not be made.
+    An event loop may take a new connection's descriptor for one that is in use (``RuntimeError``), where others were reset in the
+    handshake, as by an API server that is just starting. That is one more connection that could not be made.
     """
     try:
         return await send(request)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import structlog
-import uvloop
 
 from switchyard_operator.api.resource import DEFAULT_NAMESPACE, Key
 from switchyard_operator.controller.access import NoAccess
@@ -52,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         webhook=_webhook(arguments),
     )
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_until_signalled(options))
+        return asyncio.run(_until_signalled(options))
     except (NoAccess, OSError) as error:
         print(f"switchyard-operator: {error}", file=sys.stderr)  # noqa: T201 - a command speaks to its user
         return 2

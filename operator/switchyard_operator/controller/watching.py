@@ -31,7 +31,6 @@ from typing import Any, Final, TypeAlias, cast
 
 import aiohttp
 import kopf
-import uvloop
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
 from switchyard_operator.api.resource import CREDENTIAL_LABEL
@@ -251,7 +250,7 @@ class _Thread(threading.Thread):
         self._watching = watching
         self._home = home
         self._ended = ended
-        self._loop = uvloop.new_event_loop()
+        self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
 
     def run(self) -> None:

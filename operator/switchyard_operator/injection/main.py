@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
-import uvloop
 
 from switchyard_operator.controller.access import NoAccess
 from switchyard_operator.controller.arguments import address, duration
@@ -38,8 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         drain_s=arguments.drain,
     )
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_until_signalled(options))
+        return asyncio.run(_until_signalled(options))
     except (NoAccess, OSError) as error:
         print(f"switchyard-webhook: {error}", file=sys.stderr)  # noqa: T201 - a command speaks to its user
         return 2

@@ -9,7 +9,7 @@ from switchyard_operator.controller.access import Access
 
 
 class Confused(AbstractResolver):
-    """Raises on the way to a connection what uvloop does when it takes a new descriptor for one in use."""
+    """Raises on the way to a connection what an event loop does when it takes a new descriptor for one in use."""
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:  # noqa: ARG002 - the interface
         """Never brings an address."""
