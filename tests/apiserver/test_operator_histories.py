@@ -61,8 +61,10 @@ class World:
     async def put(self, resource: Resource, version: Object) -> None:
         """Create the object, or change it to this version."""
         name = version["metadata"]["name"]
-        self.objects[resource, name] = version
-        await self._client.apply(resource, self._namespace, version, force=True)
+        stored = await self._client.apply(resource, self._namespace, version, force=True)
+        # Of two aliases for one name, the older wins.
+        created = {"creationTimestamp": stored["metadata"]["creationTimestamp"]}
+        self.objects[resource, name] = version | {"metadata": version["metadata"] | created}
 
     async def remove(self, resource: Resource, name: str) -> None:
         """Delete the object, if it is there."""
