@@ -295,3 +295,8 @@ def _translated() -> Iterator[None]:
         raise Disconnected(faults.CONNECTION_LOST) from None
     except (aiohttp.ClientError, ValueError):
         raise Fault(faults.BAD_URL) from None
+    except RuntimeError as error:
+        # The loop takes the new connection's descriptor for that of one that has ended (MagicStack/uvloop issue 653).
+        if "is used by transport" not in str(error):
+            raise
+        raise Unreachable(faults.NO_CONNECTION) from None

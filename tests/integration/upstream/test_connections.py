@@ -1,6 +1,7 @@
 """What requests carry, where redirects may lead, and whom TLS trusts."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -61,6 +62,19 @@ async def test_every_request_carries_what_is_configured() -> None:
             "application/json, text/event-stream",
             "session-1",
         )
+
+
+async def test_descriptor_that_the_loop_thinks_in_use_is_a_connection_that_could_not_be_made() -> None:
+    """As it is where a connection was closed behind the loop's back."""
+    async with ModernBackend(*tools("a")) as backend:
+        home, port = backend.url.removeprefix("http://").removesuffix("/mcp").split(":")
+        transport, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, home, int(port))
+        taken = transport.get_extra_info("socket").fileno()
+        os.close(taken)  # the next socket has the same number
+        async with session(backend, pace={"backoff": NEVER}) as run:
+            await run.failing("no connection")
+            assert os.open(os.devnull, os.O_RDONLY) == taken  # for the transport to close
+            transport.abort()
 
 
 async def test_no_proxy_and_no_password_of_the_environment_is_used(
