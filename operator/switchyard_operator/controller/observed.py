@@ -18,7 +18,7 @@ import msgspec
 from switchyard_operator.api.pod_options import port_in
 from switchyard_operator.api.pods import ADMIN_PORT_NAME, CONFIG_FORMAT, DEPLOYMENT_OF, GATEWAY_OF_POD, SIDECAR
 from switchyard_operator.api.resource import GROUP, Key
-from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, gateway_of
+from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, child_key, gateway_of
 from switchyard_operator.compile.session_keys import session_keys_in
 from switchyard_operator.controller.resources import DEPLOYMENTS, SECRETS, Resource
 from switchyard_sidecar.config.load import COMPRESSED_CONFIG_FILE, MAX_CONFIG_BYTES
@@ -83,12 +83,11 @@ class Pod:
     def of(cls, raw: Mapping[str, Any]) -> "Pod":
         """The pod in an object of the API server."""
         metadata, status = raw["metadata"], raw.get("status") or {}
-        labels = metadata.get("labels") or {}
         container = sidecar_in(metadata, raw.get("spec") or {})
         return cls(
             key=Key(metadata["namespace"], metadata["name"]),
             uid=metadata.get("uid", ""),
-            gateway=Key(metadata["namespace"], labels.get(GATEWAY_OF_POD) or labels.get(DEPLOYMENT_OF, "")),
+            gateway=_gateway_named(metadata),
             address=status.get("podIP", ""),
             running=status.get("phase") == "Running" and "deletionTimestamp" not in metadata,
             ready=any(
@@ -225,12 +224,27 @@ def decided(raw: Mapping[str, Any]) -> bytes:
 def sidecar_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Our sidecar among a pod's containers, native (an init container) or not.
 
-    Its name alone proves nothing: an agent's own container may be called so, and then nothing says which format it reads.
+    Its name alone proves nothing: an agent's own container may be called so. With ours, the pod says which format it reads, as the webhook sees
+    to, or has the gateway's config among its volumes, as whoever writes it by hand does.
     """
-    if CONFIG_FORMAT not in (metadata.get("annotations") or {}):
+    if CONFIG_FORMAT not in (metadata.get("annotations") or {}) and not _has_config(metadata, spec):
         return None
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     return next((each for each in containers if each.get("name") == SIDECAR), None)
+
+
+def _has_config(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
+    config_map = child_key(_gateway_named(metadata)).name
+    return any(
+        (source.get("configMap") or {}).get("name") == config_map
+        for volume in spec.get("volumes") or ()
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or ()))
+    )
+
+
+def _gateway_named(metadata: Mapping[str, Any]) -> Key:
+    labels = metadata.get("labels") or {}
+    return Key(metadata.get("namespace", ""), labels.get(GATEWAY_OF_POD) or labels.get(DEPLOYMENT_OF, ""))
 
 
 def _arguments(words: Iterable[str]) -> dict[str, str]:

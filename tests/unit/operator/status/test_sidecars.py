@@ -93,6 +93,27 @@ def test_pods_without_a_sidecar_are_missing_one_until_they_are_over() -> None:
     assert Sidecars.of(gateway(), pods, IMAGE) == Sidecars(3, ("a", "b"), ())
 
 
+@pytest.mark.parametrize(
+    "volume",
+    [
+        {"name": "config", "configMap": {"name": "switchyard-main"}},
+        {
+            "name": "config",
+            "projected": {"sources": [{"secret": {"name": "x"}}, {"configMap": {"name": "switchyard-main"}}]},
+        },
+    ],
+    ids=["configMap", "projected"],
+)
+def test_a_sidecar_that_was_written_by_hand_is_known_by_the_config_it_reads(volume: dict[str, Any]) -> None:
+    """It needs nothing of ours to count, and to be told of changes."""
+    own = {"name": "switchyard", "image": IMAGE, "ports": [{"name": "admin", "containerPort": 8812}]}
+    spec = {"containers": [own], "volumes": [{"name": "empty", "emptyDir": {}}, volume]}
+    metadata = {"namespace": "agents", "name": "agent-1", "labels": {"switchyard.dev/gateway": "main"}}
+    assert Pod.of({"metadata": metadata, "spec": spec}).admin_port == 8812
+    of_another = {**metadata, "labels": {"switchyard.dev/gateway": "other"}}
+    assert Pod.of({"metadata": of_another, "spec": spec}).sidecar is None
+
+
 @pytest.mark.parametrize("place", ["initContainers", "containers"])
 def test_an_agents_own_container_of_the_sidecars_name_is_no_sidecar(place: str) -> None:
     """The webhook adds none beside it (``NameTaken``), and it is not one that is outdated: it will never be another."""
