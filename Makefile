@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # How many tests run side by side. They mostly wait, for what they started to answer or to stay silent.
-JOBS   ?= 4
+JOBS   ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup counterparts crds chart lock lint test e2e wheels demo bench soak clean

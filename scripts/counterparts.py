@@ -162,13 +162,18 @@ def install_go(folder: Path) -> None:
 
 
 def install_rust(folder: Path) -> None:
-    """Build the server and the client, and keep nothing else: what they are made of is many times their size."""
-    build = folder / "target"
+    """Build the server and the client, and keep nothing else: what they are made of is many times their size.
+
+    Where ``CARGO_TARGET_DIR`` names a folder, it is kept there, for the next time.
+    """
+    kept = os.environ.get("CARGO_TARGET_DIR")
+    build = Path(kept) if kept else folder / "target"
     run(
         ["cargo", "install", "--path", ".", "--locked", "--debug", "--quiet", "--root", folder, "--target-dir", build],
         SOURCES / "rust",
     )
-    shutil.rmtree(build)
+    if not kept:
+        shutil.rmtree(build)
 
 
 def install_java(folder: Path) -> None:

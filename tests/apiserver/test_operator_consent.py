@@ -14,6 +14,8 @@ from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
 
+pytestmark = pytest.mark.newest_kubernetes
+
 TOKEN: Final = "t0ken-of-the-owner"
 LABEL: Final = "agents.example/allowed"
 REVOKED_WITHIN_S: Final = 10.0

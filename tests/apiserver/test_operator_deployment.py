@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import pytest_asyncio
 
 from apiserver.client import GATEWAYS, PODS, Client, Object, Resource
@@ -17,6 +18,8 @@ from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
 from apiserver.test_operator_pods import Sidecar
 from fakes.waiting import eventually
+
+pytestmark = pytest.mark.newest_kubernetes
 
 DEPLOYMENTS: Final = Resource("apps/v1", "deployments")
 SERVICES: Final = Resource("v1", "services")

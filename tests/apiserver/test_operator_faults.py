@@ -22,6 +22,8 @@ from switchyard_operator.controller.resources import BACKENDS as WATCHED_BACKEND
 from switchyard_operator.controller.resources import Stream
 from switchyard_operator.controller.watching import Asked, Forbidden, Listed, Sight, Watching
 
+pytestmark = pytest.mark.newest_kubernetes
+
 BUSY: Final = Answer.refusal(429, "TooManyRequests", Retry_After="1")
 FORBIDDEN: Final = Answer.refusal(403, "Forbidden")
 BROKEN: Final = Answer.refusal(500, "InternalError")

@@ -21,7 +21,7 @@ COLLECTED_S: Final = 90.0
 """A gateway that was made anew waits for its predecessor's children to be collected."""
 
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = [pytest.mark.timeout(150), pytest.mark.newest_kubernetes]
 
 
 def versions() -> dict[tuple[Resource, str], list[Object]]:

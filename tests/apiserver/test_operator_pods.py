@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from aiohttp import web
 
@@ -16,6 +17,8 @@ from apiserver.declared import SOON_S, Children, backend, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
+
+pytestmark = pytest.mark.newest_kubernetes
 
 ANNOTATION = "switchyard.dev/config-hash"
 

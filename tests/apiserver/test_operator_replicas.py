@@ -9,12 +9,15 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import aiohttp
+import pytest
 
 from apiserver.client import BACKENDS, CONFIG_MAPS, GATEWAYS, LEASES, Client, drop
 from apiserver.declared import SOON_S, Children, backend, gateway
 from apiserver.replica import Replica, replica
 from apiserver.server import ADMIN_TOKEN, ApiServer
 from fakes.waiting import Pulse
+
+pytestmark = pytest.mark.newest_kubernetes
 
 QUICK: Final = "--lease-duration=3"
 TAKEOVER_S: Final = 20.0

@@ -22,6 +22,8 @@ from apiserver.replica import replica
 from apiserver.server import ApiServer
 from fakes.waiting import eventually
 
+pytestmark = pytest.mark.newest_kubernetes
+
 EVENTS: Final = Resource("events.k8s.io/v1", "events")
 LOOKED_AT: Final = (BACKENDS, ALIASES, GATEWAYS, SECRETS, CONFIG_MAPS, PODS, EVENTS)
 TEAMS: Final = 10

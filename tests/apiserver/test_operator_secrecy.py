@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from secrets import token_bytes
 from typing import Final
 
+import pytest
+
 from apiserver.client import ALIASES, BACKENDS, GATEWAYS, SECRETS, Client, Object
 from apiserver.declared import SOON_S, Children, alias, backend, bearer, credential, gateway
 from apiserver.replica import replica
@@ -15,6 +17,8 @@ from apiserver.server import ApiServer
 from fakes.waiting import eventually
 from integration.secrecy.scanner import Scanner
 from unit.operator.pem import CERTIFICATE
+
+pytestmark = pytest.mark.newest_kubernetes
 
 TOKENS: Final = ("t0ken-of-a-bearer", "t0ken-of-a-header", "t0ken-of-a-caller", "t0ken-that-is-\nno-header")
 """The last cannot be a header, which somebody has to be told."""

@@ -17,6 +17,8 @@ from apiserver.server import ApiServer
 from fakes.waiting import eventually
 from unit.operator.pem import CERTIFICATE
 
+pytestmark = pytest.mark.newest_kubernetes
+
 PATTERNS_KIB: Final = 64
 """What the patterns of one backend come to; nothing compresses them but that they are text."""
 

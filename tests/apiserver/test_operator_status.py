@@ -38,6 +38,8 @@ from switchyard_sidecar.catalog.pins import Comparison
 from unit.operator import declared, kstatus
 from unit.operator.status.situations import NOW, held
 
+pytestmark = pytest.mark.newest_kubernetes
+
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 RATED_S: Final = 10.0
 """How long a change may take to be told that flips nothing: five seconds after what was told before, on a busy machine."""

@@ -27,10 +27,12 @@ VISIBILITY: Final = {
         },
     ],
 }
+DAY_S: Final = 24 * 3600.0
+"""More than all tests take together: these tokens are made when this file is read."""
 CALLERS: Final = {
-    "sre": KEY.sign(good_claims(ISSUER, "alice", groups=["staff", "sre"])),
-    "reader": KEY.sign(good_claims(ISSUER, "bob", scope="openid mcp:read")),
-    "nobody": KEY.sign(good_claims(ISSUER, "carol")),
+    "sre": KEY.sign(good_claims(ISSUER, "alice", DAY_S, groups=["staff", "sre"])),
+    "reader": KEY.sign(good_claims(ISSUER, "bob", DAY_S, scope="openid mcp:read")),
+    "nobody": KEY.sign(good_claims(ISSUER, "carol", DAY_S)),
 }
 VIEWS: Final = {
     "sre": {"python-1__add", "python-1__echo", "python-2__add", "python-2__echo"},
@@ -40,9 +42,9 @@ VIEWS: Final = {
 REFUSED: Final = {
     "none": None,
     "expired": KEY.sign(good_claims(ISSUER, lasts_s=-3600)),
-    "for another audience": KEY.sign(good_claims(ISSUER, aud="https://other.example")),
-    "of another issuer": KEY.sign(good_claims("https://other.example")),
-    "signed by a stranger": SigningKey.make("first").sign(good_claims(ISSUER)),
+    "for another audience": KEY.sign(good_claims(ISSUER, lasts_s=DAY_S, aud="https://other.example")),
+    "of another issuer": KEY.sign(good_claims("https://other.example", lasts_s=DAY_S)),
+    "signed by a stranger": SigningKey.make("first").sign(good_claims(ISSUER, lasts_s=DAY_S)),
     "no JSON Web Token": "s3cret",
 }
 
