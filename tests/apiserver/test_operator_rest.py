@@ -56,7 +56,7 @@ async def declare(client: Client, namespace: str) -> None:
 async def told(client: Client, namespace: str) -> bool:
     """Whether the statuses say all that there is to say, down to what cannot be reached after three attempts."""
     reachable = {
-        each["metadata"]["name"]: condition["status"]
+        each["metadata"]["name"]: f"{condition['status']} {condition['reason']}"
         for each in await client.list(BACKENDS, namespace)
         for condition in each.get("status", {}).get("conditions") or ()
         if condition["type"] == "Reachable"
@@ -68,7 +68,8 @@ async def told(client: Client, namespace: str) -> bool:
         if condition["type"] == "Ready"
     ]
     served = ["serves 2 of 2 backends, 1 of which does not answer the operator"] * GATEWAYS_OF_TEAM
-    return reachable == {"gone": "False", "here": "Unknown"} and ready == served
+    # A busy machine finds out later than after the third attempt that there is no such name.
+    return reachable == {"gone": "False NameNotResolved", "here": "Unknown AddressNotProbed"} and ready == served
 
 
 @pytest.mark.timeout(150)
