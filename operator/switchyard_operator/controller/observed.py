@@ -21,6 +21,7 @@ from switchyard_operator.api.resource import GROUP, Key
 from switchyard_operator.compile.children import CHILD_LABELS, GATEWAY_LABEL, child_key, gateway_of
 from switchyard_operator.compile.session_keys import session_keys_in
 from switchyard_operator.controller.resources import DEPLOYMENTS, SECRETS, Resource
+from switchyard_operator.workloads.container import containers_of
 from switchyard_sidecar.config.load import COMPRESSED_CONFIG_FILE, MAX_CONFIG_BYTES
 from switchyard_sidecar.config.model import CONFIG_FILE, CREDENTIAL_KEY_FILE
 
@@ -229,8 +230,7 @@ def sidecar_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[
     """
     if CONFIG_FORMAT not in (metadata.get("annotations") or {}) and not _has_config(metadata, spec):
         return None
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
-    return next((each for each in containers if each.get("name") == SIDECAR), None)
+    return next((each for each in containers_of(spec) if each.get("name") == SIDECAR), None)
 
 
 def _has_config(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:

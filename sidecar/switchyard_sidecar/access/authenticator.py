@@ -125,9 +125,9 @@ class Authenticator:
             if self._asks:
                 raise nothing_presented()
             return ANONYMOUS
-        if not self._asks:
-            return Caller("token " + self._digest(text).hex(), token=text)
         digest = self._digest(text)
+        if not self._asks:
+            return Caller("token " + digest.hex(), token=text)
         caller = self._static.get(digest) or self._known(digest)
         if caller is None:
             caller = await self._by_issuer(text)

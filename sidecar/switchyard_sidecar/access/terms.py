@@ -17,7 +17,7 @@ class Terms:
     @classmethod
     def of(cls, section: Issuer) -> "Terms":
         """Compile a section of the config."""
-        return cls(section, digest_of(section.model_dump_json(exclude={"jwks", "jwks_url", "ca"})))
+        return cls(section, digest_of(section.terms))
 
     def voucher(self, mark: str) -> str:
         """What callers are let in by whose tokens the key with this mark has signed."""

@@ -140,8 +140,8 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
             continue
         waiting.append(f"issuer {issuer.issuer}")
         known = known_issuers.get(issuer.issuer)
-        same = known is not None and _terms(known.config) == _terms(issuer)
-        issuers.append(known if known is not None and same else AppliedIssuer(issuer, waiting=True))
+        stays = known is not None and known.config.terms == issuer.terms
+        issuers.append(known if known is not None and stays else AppliedIssuer(issuer, waiting=True))
     for token in section.tokens:
         secret = new.credentials.get(token.credential.file)
         if secret is not None:
@@ -152,11 +152,6 @@ def _authentication(old: AppliedAuthentication | None, new: Loaded) -> AppliedAu
         former = known_tokens.get(token.name)
         tokens += [former] if former is not None and former.config.claims == token.claims else []
     return AppliedAuthentication(tuple(issuers), tuple(tokens), tuple(waiting))
-
-
-def _terms(issuer: Issuer) -> dict[str, Any]:
-    """On what its tokens are taken, wherever its keys come from."""
-    return issuer.model_dump(exclude={"jwks", "jwks_url", "ca"})
 
 
 def _session_keys(old: Applied | None, new: Loaded) -> tuple[bytes, ...]:

@@ -265,6 +265,11 @@ class Issuer(Model):
     required_scopes: tuple[str, ...] = ()
     """``scope`` (or ``scp``) must have all of these; otherwise the caller is told which one is missing."""
 
+    @property
+    def terms(self) -> str:
+        """All that decides whether a token is taken, as JSON, wherever the keys come from."""
+        return self.model_dump_json(exclude={"jwks", "jwks_url", "ca"})
+
 
 class StaticToken(Model):
     """A bearer token that stands for a caller by itself."""

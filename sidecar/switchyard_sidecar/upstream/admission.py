@@ -5,7 +5,6 @@ is down is found out by a few callers and not by each. A failed call counts as a
 or a connection that is lost once, is no reason to keep calls from the other tools.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 import structlog
 
 from switchyard_sidecar.access.caller import ANONYMOUS
+from switchyard_sidecar.access.held import Held
 from switchyard_sidecar.protocol.errors import McpError
 from switchyard_sidecar.upstream import faults
 from switchyard_sidecar.upstream.breaker import Breaker, State
@@ -35,23 +35,21 @@ class Share:
 
     def __init__(self, most: int) -> None:
         self._free = most
-        self._held: Counter[str] = Counter()
+        self._held = Held()
 
     def has_room(self, principal: str) -> bool:
         """Whether this caller may have one more."""
-        return self._free > 0 and (principal == ANONYMOUS.principal or self._held[principal] < ALPHA * self._free)
+        return self._free > 0 and (principal == ANONYMOUS.principal or self._held.by(principal) < ALPHA * self._free)
 
     def take(self, principal: str) -> None:
         """One more is this caller's, until :meth:`give_back`."""
         self._free -= 1
-        self._held[principal] += 1
+        self._held.take(principal)
 
     def give_back(self, principal: str) -> None:
         """See :meth:`take`."""
         self._free += 1
-        self._held[principal] -= 1
-        if not self._held[principal]:
-            del self._held[principal]
+        self._held.give_back(principal)
 
 
 class Admission:
